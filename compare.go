@@ -213,7 +213,7 @@ func (c *treeComparison) describe(d *Difference) {
 		}
 		o := h5walk.Object{Path: (*e).Path}
 		if o.Info, o.Err = t.file.Root().ObjectInfo(o.Path); o.Err == nil {
-			o.Dataset, o.Err = h5walk.Describe(t.file.Root(), o.Path, o.Info.NumAttrs, t.location.File+":"+o.Path)
+			o.Dataset, o.Err = h5walk.Describe(t.file.Root(), o.Path, t.location.File+":"+o.Path, nil)
 		}
 		*e = kept(entryOf(o))
 	}

@@ -167,6 +167,10 @@ type WalkOptions struct {
 	// no members are skipped.
 	Prune func(Entry) bool
 
+	// NoSizes does not measure stored sizes: Entry.Storage.StoredBytes of each Array is -1. A walk
+	// over an HDF5 file at a URL then reads no chunk index.
+	NoSizes bool
+
 	Unlocked  func(file string, err error) // as in OpenOptions
 	Untrusted *Untrusted                   // as in OpenOptions
 }

@@ -101,16 +101,20 @@ func (t *Tree) at(path string) string {
 	return locate.Location{File: t.location.File, Object: path}.String()
 }
 
-// Walk yields the object at the location and the objects below it, like Walk of the package. prune
-// is WalkOptions.Prune and may be nil. An untrusted tree supports one walk at a time: a walk ends
-// with ErrParam if another one begins.
-func (t *Tree) Walk(ctx context.Context, prune func(Entry) bool) iter.Seq2[Entry, error] {
+// Walk yields the object at the location and the objects below it, like Walk of the package. The
+// options Unlocked and Untrusted are those of OpenTree. An untrusted tree supports one walk at a
+// time: a walk ends with ErrParam if another one begins.
+func (t *Tree) Walk(ctx context.Context, o *WalkOptions) iter.Seq2[Entry, error] {
+	opts := orZero(o)
 	if t.outside == nil {
-		return walkTrusted(ctx, t.location.String(), WalkOptions{Prune: prune}, t, false)
+		return walkTrusted(ctx, t.location.String(), WalkOptions{Prune: opts.Prune, NoSizes: opts.NoSizes}, t, false)
 	}
 	return func(yield func(Entry, error) bool) {
 		left := false
-		err := t.outside.walk(ctx, prune, func(e Entry, err error) bool {
+		err := t.outside.walk(ctx, opts.Prune, func(e Entry, err error) bool {
+			if opts.NoSizes {
+				e.unmeasure()
+			}
 			left = !yield(e, err)
 			return !left
 		})

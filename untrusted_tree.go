@@ -26,6 +26,9 @@ func walkUntrusted(ctx context.Context, location string, opts WalkOptions) iter.
 		o, err := newOutside(ctx, location, OpenOptions{Untrusted: opts.Untrusted})
 		if err == nil {
 			err = o.walk(ctx, opts.Prune, func(e Entry, err error) bool {
+				if opts.NoSizes {
+					e.unmeasure()
+				}
 				left = !yield(e, err)
 				return !left
 			})

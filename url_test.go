@@ -601,3 +601,66 @@ func newReplaced(t *testing.T, before, after string, validators [2][2]string) *r
 	})
 	return s
 }
+
+// scattered writes an HDF5 file with a dataset /x of 3,000 chunks of 4 KiB, whose index lies between
+// the chunks, and returns the number of blocks of the file.
+func scattered(t *testing.T, file string) {
+	t.Helper()
+	f, err := h5.Create(file, nil)
+	require.NoError(t, err)
+	d, err := f.Root().CreateDataset("x", h5.Uint(1, h5.LittleEndian), h5.SimpleSpace(3000<<12), &h5.DatasetOptions{ChunkShape: []int64{1 << 12}})
+	require.NoError(t, err)
+	for i := range int64(3000) {
+		require.NoError(t, d.WriteRegion(make([]byte, 1<<12), h5.Uint(1, h5.LittleEndian), h5.Region{Start: []int64{i << 12}, Count: []int64{1 << 12}}))
+	}
+	require.NoError(t, d.Close())
+	require.NoError(t, f.Close())
+}
+
+// TestWalk_url_index counts the requests of a walk at a dataset: the nodes of its chunk index are
+// fetched in parallel, and not at all if sizes are not measured.
+func TestWalk_url_index(t *testing.T) {
+	dir := t.TempDir()
+	scattered(t, dir+"/x.h5")
+	entry := func(location string, o *hyperslab.WalkOptions) hyperslab.Entry {
+		for e, err := range hyperslab.Walk(bg, location, o) {
+			require.NoError(t, err)
+			return e
+		}
+		return hyperslab.Entry{}
+	}
+	for _, at := range []string{"/x.h5:/x", "/x.h5"} {
+		t.Run(at, func(t *testing.T) {
+			s := serveDir(t, dir)
+			s.gather.Store(&gathering{want: 3, of: func(*http.Request) bool { return s.requests.Load() > 3 }})
+			require.Equal(t, len(listing(t, dir+at)), len(listing(t, s.URL+at)))
+			require.Greater(t, s.requests.Load(), int64(3))
+			require.GreaterOrEqual(t, s.together.Load(), int64(3), "requests must run in parallel")
+		})
+		t.Run(at+" without sizes", func(t *testing.T) {
+			s := serveDir(t, dir)
+			for e, err := range hyperslab.Walk(bg, s.URL+at, &hyperslab.WalkOptions{NoSizes: true}) {
+				require.NoError(t, err)
+				if e.Kind == hyperslab.Array {
+					require.EqualValues(t, -1, e.Storage.StoredBytes)
+					require.Equal(t, []int64{3000 << 12}, e.Meta.Shape)
+					require.EqualValues(t, 3000, e.Storage.NumChunks)
+				}
+			}
+			require.LessOrEqual(t, s.requests.Load(), int64(3), "no node of the index may be read")
+		})
+	}
+	t.Run("every kind of tree", func(t *testing.T) {
+		for _, o := range []*hyperslab.Untrusted{nil, {}, {InProcess: true}} {
+			require.EqualValues(t, 3000<<12, entry(dir+"/x.h5:/x", &hyperslab.WalkOptions{Untrusted: o}).Storage.StoredBytes)
+			require.EqualValues(t, -1, entry(dir+"/x.h5:/x", &hyperslab.WalkOptions{Untrusted: o, NoSizes: true}).Storage.StoredBytes)
+			tree, err := hyperslab.OpenTree(bg, dir+"/x.h5:/x", &hyperslab.OpenOptions{Untrusted: o})
+			require.NoError(t, err)
+			for e, err := range tree.Walk(bg, &hyperslab.WalkOptions{NoSizes: true}) {
+				require.NoError(t, err)
+				require.EqualValues(t, -1, e.Storage.StoredBytes)
+			}
+			require.NoError(t, tree.Close())
+		}
+	})
+}

@@ -41,7 +41,7 @@ type Entry struct {
 	Kind EntryKind
 
 	Meta    ndarray.Meta    // Array: complete except DType if ndarray does not have the element type
-	Storage ndarray.Storage // Array: stored size of the elements
+	Storage ndarray.Storage // Array: stored size of the elements; StoredBytes is -1 with WalkOptions.NoSizes
 	Attrs   int             // Group, Array: number of attributes
 
 	Comment string // Group: comment of an HDF5 group, "" if absent; that of an Array is in Meta
@@ -88,7 +88,7 @@ func Walk(ctx context.Context, location string, o *WalkOptions) iter.Seq2[Entry,
 // the datasets of an HDF5 file are not opened: their entries have no Meta, Storage and Type.
 func walkTrusted(ctx context.Context, location string, opts WalkOptions, t *Tree, bare bool) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
-		w := walker{ctx: ctx, yield: yield, skip: opts.Prune, bare: bare, unlocked: opts.Unlocked}
+		w := walker{ctx: ctx, yield: yield, skip: opts.Prune, noSizes: opts.NoSizes, bare: bare, unlocked: opts.Unlocked}
 		if t != nil {
 			w.store, w.held, w.format = t.store, t.file, t.Format
 			w.opened = t.single
@@ -103,10 +103,11 @@ func walkTrusted(ctx context.Context, location string, opts WalkOptions, t *Tree
 var errStop = errors.New("the iteration was stopped")
 
 type walker struct {
-	ctx   context.Context
-	yield func(Entry, error) bool
-	skip  func(Entry) bool
-	bare  bool
+	ctx     context.Context
+	yield   func(Entry, error) bool
+	skip    func(Entry) bool
+	noSizes bool
+	bare    bool
 
 	unlocked func(file string, err error) // as in OpenOptions
 
@@ -125,10 +126,20 @@ func (w *walker) emit(e Entry) error {
 		return err
 	}
 	w.count++
+	if w.noSizes {
+		e.unmeasure()
+	}
 	if !w.yield(e, nil) {
 		return errStop
 	}
 	return nil
+}
+
+// unmeasure marks the stored size as not measured.
+func (e *Entry) unmeasure() {
+	if e.Kind == Array {
+		e.Storage.StoredBytes = -1
+	}
 }
 
 // prune yields a group and reports whether its members are skipped.
@@ -433,7 +444,14 @@ func (w *walker) hdf5(l locate.Location) (err error) {
 		return h5errs.Translate(err)
 	}
 	defer func() { err = errors.Join(err, done()) }()
-	return h5walk.Walk(f, l.File, "/"+strings.Trim(l.Object, "/"), w.bare, func(o h5walk.Object) (bool, error) {
+	detail := h5walk.Sizes
+	switch {
+	case w.bare:
+		detail = h5walk.Names
+	case w.noSizes:
+		detail = h5walk.NoSizes
+	}
+	return h5walk.Walk(f, l.File, "/"+strings.Trim(l.Object, "/"), detail, func(o h5walk.Object) (bool, error) {
 		e := entryOf(o)
 		if e.Kind != Group {
 			return false, w.emit(e)

@@ -142,7 +142,7 @@ func TestTree_untrustedConcurrent(t *testing.T) {
 			require.NoError(t, <-failed)
 		}
 		var ends error
-		for _, err := range tree.Walk(bg, func(hyperslab.Entry) bool { return false }) {
+		for _, err := range tree.Walk(bg, &hyperslab.WalkOptions{Prune: func(hyperslab.Entry) bool { return false }}) {
 			if ends = err; err != nil {
 				break
 			}

@@ -39,7 +39,7 @@ func openArraySource(ctx context.Context, location string, o *sourceOptions) (_ 
 		return nil, err
 	}
 	s := &arraySource{name: o.Name, tree: tree, blocks: blocks{limit: o.Blocks}}
-	for e, err := range tree.Walk(ctx, func(hyperslab.Entry) bool { return true }) {
+	for e, err := range tree.Walk(ctx, &hyperslab.WalkOptions{NoSizes: true, Prune: func(hyperslab.Entry) bool { return true }}) {
 		if err != nil {
 			return nil, errors.Join(err, tree.Close())
 		}
@@ -109,7 +109,7 @@ func (s *arraySource) lookUp(ctx context.Context, p string) (hyperslab.Entry, []
 	prune := func(e hyperslab.Entry) bool { // of all groups except those that lead to the path, and the one at the path
 		return e.Path != p && !strings.HasPrefix(p, strings.TrimSuffix(e.Path, "/")+"/")
 	}
-	for e, err := range s.tree.Walk(ctx, prune) {
+	for e, err := range s.tree.Walk(ctx, &hyperslab.WalkOptions{NoSizes: true, Prune: prune}) {
 		switch {
 		case err != nil:
 			return found, nil, err
@@ -292,7 +292,7 @@ func (s *arraySource) paths(ctx context.Context, q *request) (response, error) {
 	prune := func(e hyperslab.Entry) bool {
 		return e.Path != q.Path && !strings.HasPrefix(q.Path, strings.TrimSuffix(e.Path, "/")+"/") && !strings.HasPrefix(e.Path, below)
 	}
-	for e, err := range s.tree.Walk(ctx, prune) {
+	for e, err := range s.tree.Walk(ctx, &hyperslab.WalkOptions{NoSizes: true, Prune: prune}) {
 		switch {
 		case err != nil:
 			return response{}, err

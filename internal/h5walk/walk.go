@@ -55,19 +55,29 @@ func Open(file string, opened *os.File) (*h5.File, error) {
 	return f, nil
 }
 
+// Detail is the extent of the descriptions of datasets.
+type Detail int
+
+// The details of a walk, each with less cost than the one before.
+const (
+	Sizes   Detail = iota // the whole Object.Dataset; the chunk index of each dataset is read
+	NoSizes               // without the stored size, which is -1
+	Names                 // datasets stay closed: Object.Dataset is zero
+)
+
 // Walk calls visit for the object at a path and for all objects below it in the order of paths: a
 // group, then its members by name. visit reports whether the members of a group are listed too. An
-// error of visit ends the walk. file is the name of the file in the descriptions of datasets. bare
-// leaves datasets closed: Object.Dataset is zero.
-func Walk(f *h5.File, file, at string, bare bool, visit func(Object) (descend bool, err error)) error {
+// error of visit ends the walk. file is the name of the file in the descriptions of datasets.
+func Walk(f *h5.File, file, at string, detail Detail, visit func(Object) (descend bool, err error)) error {
 	info, err := f.Root().ObjectInfo(at)
 	if err != nil {
 		return h5errs.Translate(err)
 	}
-	w := walker{file: file, bare: bare, visit: visit, seen: make(map[objectID]string)}
+	w := walker{file: file, detail: detail, visit: visit, seen: make(map[objectID]string)}
 	if r, size := f.Source(); r != nil {
 		w.warm = h5warm.Open(r, size)
 		w.warm.Whole()
+		w.warm.Objects([]uint64{info.Address}, detail == Sizes)
 	}
 	return w.object(f.Root(), at, at, info)
 }
@@ -76,11 +86,11 @@ func Walk(f *h5.File, file, at string, bare bool, visit func(Object) (descend bo
 type objectID struct{ file, address uint64 }
 
 type walker struct {
-	file  string
-	bare  bool
-	visit func(Object) (bool, error)
-	seen  map[objectID]string // path at which a group, or an object with several links, was first listed
-	warm  *h5warm.File        // nil unless the file is remote
+	file   string
+	detail Detail
+	visit  func(Object) (bool, error)
+	seen   map[objectID]string // path at which a group, or an object with several links, was first listed
+	warm   *h5warm.File        // nil unless the file is remote
 }
 
 func (w *walker) emit(o Object) error {
@@ -103,8 +113,8 @@ func (w *walker) object(parent *h5.Group, name, at string, info h5.ObjectInfo) e
 	case h5.GroupObject:
 		return w.group(parent, name, o)
 	case h5.DatasetObject:
-		if !w.bare {
-			o.Dataset, o.Err = Describe(parent, name, info.NumAttrs, w.file+":"+at)
+		if w.detail != Names {
+			o.Dataset, o.Err = Describe(parent, name, w.file+":"+at, &hdf5.DescribeOptions{NoNames: info.NumAttrs == 0, NoSize: w.detail == NoSizes})
 		}
 	case h5.DatatypeObject:
 		t, err := parent.CommittedDatatype(name)
@@ -115,14 +125,13 @@ func (w *walker) object(parent *h5.Group, name, at string, info h5.ObjectInfo) e
 	return w.emit(o)
 }
 
-// Describe describes the dataset with that name and number of attributes in a group. path becomes
-// Meta.Path.
-func Describe(parent *h5.Group, name string, attrs int, path string) (hdf5.Description, error) {
+// Describe describes the dataset with that name in a group. path becomes Meta.Path.
+func Describe(parent *h5.Group, name, path string, o *hdf5.DescribeOptions) (hdf5.Description, error) {
 	d, err := parent.OpenDataset(name)
 	if err != nil {
 		return hdf5.Description{}, h5errs.Translate(err)
 	}
-	description, err := hdf5.Describe(d, path, attrs > 0)
+	description, err := hdf5.Describe(d, path, o)
 	return description, errors.Join(err, h5errs.Translate(d.Close()))
 }
 
@@ -173,7 +182,7 @@ func (w *walker) fetch(links []h5.Link) {
 			at = append(at, links[i].Address)
 		}
 	}
-	w.warm.Objects(at)
+	w.warm.Objects(at, w.detail == Sizes)
 }
 
 func (w *walker) link(parent *h5.Group, at string, l *h5.Link) error {

@@ -57,27 +57,33 @@ func (w *File) Links(group uint64) {
 		return
 	}
 	if o, err := w.f.Object(h5file.Addr(group)); err == nil {
-		drain(o, true)
+		drain(o, content{links: true})
 	}
 }
 
-// Objects reads the headers of objects, and their attributes, chunk indexes and links. Errors are
-// ignored, because libhdf5 reads the same structures afterwards and returns its own.
-func (w *File) Objects(addresses []uint64) { w.objects(addresses, true) }
+// Objects reads the headers of objects, their attributes and links, and with indexes also their
+// chunk indexes. Errors are ignored, because libhdf5 reads the same structures afterwards and
+// returns its own.
+func (w *File) Objects(addresses []uint64, indexes bool) {
+	w.objects(addresses, content{links: true, indexes: indexes})
+}
 
 // Index reads the chunk index of a dataset, with the rules of Objects.
 func Index(d *h5.Dataset) {
 	if r, size := d.File().Source(); r != nil {
 		if info, err := d.Stat(); err == nil {
-			Open(r, size).Objects([]uint64{info.Address})
+			Open(r, size).objects([]uint64{info.Address}, content{indexes: true})
 		}
 	}
 }
 
 // Header reads the header of an object and its attributes, with the rules of Objects.
-func (w *File) Header(address uint64) { w.objects([]uint64{address}, false) }
+func (w *File) Header(address uint64) { w.objects([]uint64{address}, content{}) }
 
-func (w *File) objects(addresses []uint64, content bool) {
+// content selects the structures of an object that are read after its header and attributes.
+type content struct{ links, indexes bool }
+
+func (w *File) objects(addresses []uint64, c content) {
 	if w == nil || w.whole || len(addresses) == 0 {
 		return
 	}
@@ -92,7 +98,7 @@ func (w *File) objects(addresses []uint64, content bool) {
 		all.Go(func() {
 			for a := range next {
 				if o, err := w.f.Object(h5file.Addr(a)); err == nil {
-					drain(o, content)
+					drain(o, c)
 				}
 			}
 		})
@@ -104,25 +110,21 @@ func (w *File) objects(addresses []uint64, content bool) {
 	all.Wait()
 }
 
-// drain reads the attributes of an object, and with content also its links or its chunk index,
-// which a listing needs.
-func drain(o *h5file.Object, content bool) {
+// drain reads the attributes of an object, and the content that a listing needs.
+func drain(o *h5file.Object, c content) {
 	for _, err := range o.Attributes() {
 		if err != nil {
 			return
 		}
 	}
-	if !content {
-		return
-	}
-	switch o.Kind() {
-	case h5file.GroupKind:
+	switch kind := o.Kind(); {
+	case kind == h5file.GroupKind && c.links:
 		for _, err := range o.Links() {
 			if err != nil {
 				return
 			}
 		}
-	case h5file.DatasetKind:
+	case kind == h5file.DatasetKind && c.indexes:
 		if l := o.Layout(); l == nil || l.Class != h5file.Chunked {
 			return
 		}

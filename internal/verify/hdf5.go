@@ -521,7 +521,7 @@ func (u *h5File) openLibrary() (*h5.File, error) {
 func (u *h5File) library(ctx context.Context) error {
 	f, err := u.openLibrary()
 	if err == nil {
-		err = h5walk.Walk(f, u.path, "/", false, func(o h5walk.Object) (bool, error) {
+		err = h5walk.Walk(f, u.path, "/", h5walk.Sizes, func(o h5walk.Object) (bool, error) {
 			return true, errors.Join(ctx.Err(), u.opened(o.Path, o.Err))
 		})
 	}

@@ -265,13 +265,13 @@ func TestDescribe(t *testing.T) {
 	defer func() { require.NoError(t, f.Close()) }()
 	d, err := f.Root().OpenDataset("x")
 	require.NoError(t, err)
-	about, err := hdf5.Describe(d, "somewhere", true)
+	about, err := hdf5.Describe(d, "somewhere", nil)
 	require.NoError(t, err)
 	require.Equal(t, "somewhere", about.Meta.Path)
 	require.Equal(t, int64(4), about.Storage.NumChunks)
 	require.Equal(t, "H5T_STD_I32LE", about.Type)
 	require.NoError(t, d.Close())
-	_, err = hdf5.Describe(d, "somewhere", true)
+	_, err = hdf5.Describe(d, "somewhere", nil)
 	require.ErrorIs(t, err, ndarray.ErrClosed)
 }
 

@@ -108,24 +108,34 @@ func options(spec ndarray.Spec) (*h5.DatasetOptions, error) {
 // Description is the result of Describe.
 type Description struct {
 	Meta    ndarray.Meta    // DType is the zero value if ndarray has no such element type
-	Storage ndarray.Storage // stored size of the elements
+	Storage ndarray.Storage // stored size of the elements; StoredBytes is -1 with DescribeOptions.NoSize
 	Type    string          // element type in DDL
 }
 
-// Describe returns the properties of a dataset. path becomes Meta.Path. Without names it leaves out
-// Meta.AxisNames, which a dataset without attributes does not have.
+// DescribeOptions are the options of Describe. Nil means the zero value.
+type DescribeOptions struct {
+	NoNames bool // leave out Meta.AxisNames, which a dataset without attributes does not have
+	NoSize  bool // do not measure the stored size, for which libhdf5 reads the whole chunk index
+}
+
+// Describe returns the properties of a dataset. path becomes Meta.Path.
 //
 // If ndarray does not have the element type, the description is complete except for DType and Fill,
 // and the error is both errors.ErrUnsupported and ndarray.ErrType.
-func Describe(d *h5.Dataset, path string, names bool) (Description, error) {
+func Describe(d *h5.Dataset, path string, o *DescribeOptions) (Description, error) {
+	if o == nil {
+		o = &DescribeOptions{}
+	}
 	info, err := d.Info()
 	if err != nil {
 		return Description{}, ndarray.Wrap("describe", path, h5errs.Translate(err))
 	}
 	m, s, err := describe(&info, path)
-	bytes, _, serr := d.Stored()
-	s.StoredBytes, err = bytes, errors.Join(err, h5errs.Translate(serr))
-	if err == nil && names {
+	if s.StoredBytes = -1; !o.NoSize {
+		bytes, _, serr := d.Stored()
+		s.StoredBytes, err = bytes, errors.Join(err, h5errs.Translate(serr))
+	}
+	if err == nil && !o.NoNames {
 		m.AxisNames, err = dimscale.Names(d, len(m.Shape))
 		err = h5errs.Translate(err)
 	}

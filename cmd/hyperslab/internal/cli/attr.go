@@ -323,7 +323,7 @@ func (a *app) openGroup(ctx context.Context, address string) (tree *hyperslab.Tr
 // isGroup reports whether a group is at the location of a tree, which was opened with an address.
 // Otherwise an array is there.
 func isGroup(ctx context.Context, tree *hyperslab.Tree, address string) (bool, error) {
-	for e, err := range tree.Walk(ctx, func(hyperslab.Entry) bool { return true }) {
+	for e, err := range tree.Walk(ctx, &hyperslab.WalkOptions{NoSizes: true, Prune: func(hyperslab.Entry) bool { return true }}) {
 		return e.Kind == hyperslab.Group, err
 	}
 	return false, fmt.Errorf("%s: %w", address, ndarray.ErrNotFound)

@@ -177,7 +177,7 @@ func (a *app) chunks(ctx context.Context, address string, o *chunksFlags) (err e
 // untrustedMeta returns the metadata of the array at an address of an untrusted file. In a
 // directory of arrays, too, its path is that of the file.
 func (a *app) untrustedMeta(ctx context.Context, address string) (ndarray.Meta, error) {
-	for e, err := range a.walk(ctx, address, nil) {
+	for e, err := range a.walk(ctx, address, hyperslab.WalkOptions{NoSizes: true}) {
 		switch {
 		case err == nil && e.Kind != hyperslab.Array:
 			err = usagef("%s is a %s; name an array", address, e.Kind)

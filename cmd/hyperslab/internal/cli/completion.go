@@ -29,7 +29,7 @@ func completeAddress(cmd *cobra.Command, _ []string, word string) ([]string, cob
 	directive := cobra.ShellCompDirectiveNoFileComp
 	base := "/" + strings.Trim(group, "/")
 	below := func(e hyperslab.Entry) bool { return e.Path != base }
-	for e, err := range hyperslab.Walk(cmd.Context(), file+":"+group, &hyperslab.WalkOptions{Prune: below}) {
+	for e, err := range hyperslab.Walk(cmd.Context(), file+":"+group, &hyperslab.WalkOptions{NoSizes: true, Prune: below}) {
 		if err != nil {
 			return nil, cobra.ShellCompDirectiveError
 		}

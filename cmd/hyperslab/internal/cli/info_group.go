@@ -40,7 +40,7 @@ func gatherGroup(ctx context.Context, tree *hyperslab.Tree, loc locate.Location,
 		Attributes: []attrDoc{}, UnsupportedAttrs: []unsupportedDoc{},
 	}
 	count := map[hyperslab.EntryKind]*int{hyperslab.Group: &d.Groups, hyperslab.Array: &d.Arrays, hyperslab.Link: &d.Links, hyperslab.Type: &d.Types, hyperslab.Other: &d.Others}
-	for e, err := range tree.Walk(ctx, func(e hyperslab.Entry) bool { return e.Path != base }) {
+	for e, err := range tree.Walk(ctx, &hyperslab.WalkOptions{NoSizes: true, Prune: func(e hyperslab.Entry) bool { return e.Path != base }}) {
 		if err != nil {
 			return nil, err
 		}

@@ -46,10 +46,11 @@ type lsEntry struct {
 	Error       *string    `json:"error"`
 
 	compression string // codec and filters in one cell
+	null        bool   // an array with no elements, of a null dataspace
 }
 
 type lsFlags struct {
-	recursive, long, json bool
+	recursive, long, json, noSizes bool
 }
 
 func (a *app) lsCommand() *cobra.Command {
@@ -74,6 +75,7 @@ file.` + addressHelp + twoArguments,
 	f := cmd.Flags()
 	f.BoolVarP(&o.recursive, "recursive", "r", false, "also the objects of the groups, recursively")
 	f.BoolVarP(&o.long, "long", "l", false, "also the maximum shape, dimension names, blocks, bytes in memory and ratio")
+	f.BoolVar(&o.noSizes, "no-sizes", false, "do not measure stored bytes; at a URL the chunk indexes of HDF5 are then not read")
 	jsonFlag(cmd, &o.json)
 	a.each(cmd)
 	(&untrustedFlags{}).add(a, cmd)
@@ -87,10 +89,10 @@ func (a *app) ls(ctx context.Context, address string, o *lsFlags) error {
 		return err
 	}
 	base := "/" + strings.Trim(loc.Object, "/")
-	doc, table := lsDoc{Schema: schemaLs, Address: address, Entries: []lsEntry{}}, newLsTable(o.long)
+	doc, table := lsDoc{Schema: schemaLs, Address: address, Entries: []lsEntry{}}, newLsTable(o)
 	failed := false
 	below := func(e hyperslab.Entry) bool { return !o.recursive && e.Path != base }
-	for e, err := range a.walk(ctx, address, below) {
+	for e, err := range a.walk(ctx, address, hyperslab.WalkOptions{Prune: below, NoSizes: o.noSizes}) {
 		if err != nil {
 			return err
 		}
@@ -104,7 +106,7 @@ func (a *app) ls(ctx context.Context, address string, o *lsFlags) error {
 		if l := newLsEntry(e); o.json {
 			doc.Entries = append(doc.Entries, l)
 		} else {
-			table.Add(l.cells(o.long)...)
+			table.Add(l.cells(o)...)
 		}
 		if e.Err != nil && !described(e) {
 			failed = failed || !unsupported(e)
@@ -170,8 +172,11 @@ func newLsEntry(e hyperslab.Entry) lsEntry {
 	if e.Kind != hyperslab.Array || !described(e) {
 		return entry
 	}
-	m, stored := e.Meta, jsonInt(e.Storage.StoredBytes)
-	entry.Shape, entry.MaxShape, entry.Axes, entry.StoredBytes = shapeDoc(m), jsonShape(m.MaxShape), m.AxisNames, &stored
+	m := e.Meta
+	entry.Shape, entry.MaxShape, entry.Axes, entry.null = shapeDoc(m), jsonShape(m.MaxShape), m.AxisNames, m.Null
+	if stored := jsonInt(e.Storage.StoredBytes); stored >= 0 {
+		entry.StoredBytes = &stored
+	}
 	entry.Chunks, entry.Blocks = jsonShape(m.ChunkShape), jsonShape(m.BlockShape)
 	if c := m.Compression; c != nil {
 		entry.Codec, entry.Level, entry.Filters = &c.Codec, &c.Level, append([]string{}, c.Filters...)
@@ -179,7 +184,9 @@ func newLsEntry(e hyperslab.Entry) lsEntry {
 	}
 	if describedElements(e) {
 		bytes := m.NumElems() * int64(m.DType.Size)
-		entry.DType, entry.Bytes, entry.Ratio = orNull(m.DType.String()), (*jsonInt)(&bytes), ratio(bytes, &e.Storage)
+		if entry.DType, entry.Bytes = orNull(m.DType.String()), (*jsonInt)(&bytes); entry.StoredBytes != nil {
+			entry.Ratio = ratio(bytes, &e.Storage)
+		}
 	}
 	return entry
 }
@@ -193,12 +200,15 @@ func orNull(s string) *string {
 }
 
 // newLsTable returns a table with the columns of the listing.
-func newLsTable(long bool) *term.Table {
-	if long {
+func newLsTable(o *lsFlags) *term.Table {
+	switch {
+	case o.long:
 		return &term.Table{
 			Head:  []string{"PATH", "SHAPE", "MAX SHAPE", "DIMENSIONS", "DTYPE", "CHUNKS", "BLOCKS", "CODEC", "BYTES", "STORED", "RATIO", "ATTRS"},
 			Right: []bool{8: true, 9: true, 10: true, 11: true},
 		}
+	case o.noSizes:
+		return &term.Table{Head: []string{"PATH", "SHAPE", "DTYPE", "CHUNKS", "CODEC"}}
 	}
 	return &term.Table{
 		Head:  []string{"PATH", "SHAPE", "DTYPE", "CHUNKS", "CODEC", "STORED"},
@@ -207,9 +217,9 @@ func newLsTable(long bool) *term.Table {
 }
 
 // cells returns the row of an entry in a table of newLsTable.
-func (e *lsEntry) cells(long bool) []string {
+func (e *lsEntry) cells(o *lsFlags) []string {
 	shape, chunks, dtype, stored := shapeCell(e.Shape), shapeCell(e.Chunks), "", ""
-	if e.Kind == string(hyperslab.Array) && e.Shape == nil && e.StoredBytes != nil {
+	if e.Kind == string(hyperslab.Array) && e.null {
 		shape = "null"
 	}
 	if e.DType != nil {
@@ -220,8 +230,12 @@ func (e *lsEntry) cells(long bool) []string {
 	if e.StoredBytes != nil {
 		stored = term.FormatBytes(int64(*e.StoredBytes))
 	}
-	if !long {
-		return []string{e.name(), shape, dtype, chunks, e.compression, stored}
+	if !o.long {
+		cells := []string{e.name(), shape, dtype, chunks, e.compression}
+		if !o.noSizes {
+			cells = append(cells, stored)
+		}
+		return cells
 	}
 	dimensions, bytes, ratio, attrs := "", "", "", ""
 	if e.Axes != nil {

@@ -481,7 +481,7 @@ func writtenAs(ctx context.Context, target string, o atomicfile.Options, write f
 // checkColumns returns errors.ErrUnsupported for a ctable whose columns have attributes, because a
 // table that is rewritten as one array of records keeps only the attributes of the table.
 func (a *app) checkColumns(ctx context.Context, source string) error {
-	for e, err := range a.walk(ctx, source, nil) {
+	for e, err := range a.walk(ctx, source, hyperslab.WalkOptions{NoSizes: true}) {
 		if err != nil {
 			return err
 		}

@@ -121,7 +121,7 @@ func (r *repacker) dataset(ctx context.Context, d *h5.Dataset, info h5.DatasetIn
 		r.kept++
 		return false, nil
 	}
-	description, err := hdf5.Describe(d, name, true)
+	description, err := hdf5.Describe(d, name, nil)
 	if errors.Is(err, errors.ErrUnsupported) {
 		r.kept++
 		return false, nil

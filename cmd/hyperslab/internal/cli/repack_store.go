@@ -26,7 +26,7 @@ func (a *app) repackStore(ctx context.Context, row *repackRow, to string, memory
 		return usagef("--sparse is for one array; %s contains many", row.Source)
 	}
 	if !o.store.given() {
-		for e, err := range a.walk(ctx, row.Source, nil) {
+		for e, err := range a.walk(ctx, row.Source, hyperslab.WalkOptions{NoSizes: true}) {
 			if err != nil {
 				return err
 			}

@@ -123,10 +123,11 @@ func (a *app) openArray(ctx context.Context, location string) (*ndarray.Array, e
 	return a.open(ctx, location, *a.openOptions())
 }
 
-// walk lists the objects at and below an address, in a sandbox if the file is untrusted. It skips
-// the members of groups for which prune is true; prune may be nil.
-func (a *app) walk(ctx context.Context, address string, prune func(hyperslab.Entry) bool) iter.Seq2[hyperslab.Entry, error] {
-	return hyperslab.Walk(ctx, address, &hyperslab.WalkOptions{Prune: prune, Unlocked: a.unlocked, Untrusted: a.access.untrusted})
+// walk lists the objects at and below an address, in a sandbox if the file is untrusted. It sets
+// the options Unlocked and Untrusted.
+func (a *app) walk(ctx context.Context, address string, o hyperslab.WalkOptions) iter.Seq2[hyperslab.Entry, error] {
+	o.Unlocked, o.Untrusted = a.unlocked, a.access.untrusted
+	return hyperslab.Walk(ctx, address, &o)
 }
 
 // openTree opens a file to read it object by object, in a sandbox if the file is untrusted.

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/internal/locate"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
@@ -30,7 +31,7 @@ func (a *app) didYouMean(ctx context.Context, location string) string {
 	want := "/" + strings.Trim(loc.Object, "/")
 	var paths []string
 	searched := 0
-	for e, err := range a.walk(ctx, loc.File, nil) {
+	for e, err := range a.walk(ctx, loc.File, hyperslab.WalkOptions{NoSizes: true}) {
 		if err != nil { // the error of the command matters, not that of the search
 			break
 		}

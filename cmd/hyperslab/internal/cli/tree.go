@@ -86,7 +86,7 @@ func (a *app) tree(ctx context.Context, address string, o *treeFlags) error {
 	root := &treeNode{Name: address, Kind: string(hyperslab.Group), Children: []*treeNode{}}
 	nodes := map[string]*treeNode{base: root}
 	failed := false
-	for e, err := range a.walk(ctx, address, skip) {
+	for e, err := range a.walk(ctx, address, hyperslab.WalkOptions{NoSizes: true, Prune: skip}) {
 		if err != nil {
 			return err
 		}

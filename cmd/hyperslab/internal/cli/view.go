@@ -163,14 +163,15 @@ func (s *viewSource) address(path string) string {
 // walk calls f for the object at a path and the objects below it. If flat is set, it skips the
 // objects below members.
 func (s *viewSource) walk(ctx context.Context, path string, flat bool, f func(hyperslab.Entry) error) error {
-	entries := s.a.walk(ctx, s.address(path), func(e hyperslab.Entry) bool { return flat && e.Path != path })
+	entries := s.a.walk(ctx, s.address(path), hyperslab.WalkOptions{NoSizes: true, Prune: func(e hyperslab.Entry) bool { return flat && e.Path != path }})
 	if s.a.untrusted() { // the tree has checked the file once
 		s.walks.Lock()
 		defer s.walks.Unlock()
 		above := func(e hyperslab.Entry) bool { return e.Path == "/" || strings.HasPrefix(path+"/", e.Path+"/") }
 		inside := func(e hyperslab.Entry) bool { return path == "/" || strings.HasPrefix(e.Path+"/", path+"/") }
 		entries = func(yield func(hyperslab.Entry, error) bool) {
-			for e, err := range s.tree.Walk(ctx, func(e hyperslab.Entry) bool { return !above(e) && (flat || !inside(e)) }) {
+			prune := func(e hyperslab.Entry) bool { return !above(e) && (flat || !inside(e)) }
+			for e, err := range s.tree.Walk(ctx, &hyperslab.WalkOptions{NoSizes: true, Prune: prune}) {
 				if (err != nil || inside(e)) && !yield(e, err) {
 					return
 				}
