@@ -602,16 +602,16 @@ func newReplaced(t *testing.T, before, after string, validators [2][2]string) *r
 	return s
 }
 
-// scattered writes an HDF5 file with a dataset /x of 3,000 chunks of 4 KiB, whose index lies between
+// scattered writes an HDF5 file with a dataset /x of 640 chunks of 64 KiB, whose index lies between
 // the chunks, and returns the number of blocks of the file.
 func scattered(t *testing.T, file string) {
 	t.Helper()
 	f, err := h5.Create(file, nil)
 	require.NoError(t, err)
-	d, err := f.Root().CreateDataset("x", h5.Uint(1, h5.LittleEndian), h5.SimpleSpace(3000<<12), &h5.DatasetOptions{ChunkShape: []int64{1 << 12}})
+	d, err := f.Root().CreateDataset("x", h5.Uint(1, h5.LittleEndian), h5.SimpleSpace(640<<16), &h5.DatasetOptions{ChunkShape: []int64{1 << 16}})
 	require.NoError(t, err)
-	for i := range int64(3000) {
-		require.NoError(t, d.WriteRegion(make([]byte, 1<<12), h5.Uint(1, h5.LittleEndian), h5.Region{Start: []int64{i << 12}, Count: []int64{1 << 12}}))
+	for i := range int64(640) {
+		require.NoError(t, d.WriteRegion(make([]byte, 1<<16), h5.Uint(1, h5.LittleEndian), h5.Region{Start: []int64{i << 16}, Count: []int64{1 << 16}}))
 	}
 	require.NoError(t, d.Close())
 	require.NoError(t, f.Close())
@@ -643,8 +643,8 @@ func TestWalk_url_index(t *testing.T) {
 				require.NoError(t, err)
 				if e.Kind == hyperslab.Array {
 					require.EqualValues(t, -1, e.Storage.StoredBytes)
-					require.Equal(t, []int64{3000 << 12}, e.Meta.Shape)
-					require.EqualValues(t, 3000, e.Storage.NumChunks)
+					require.Equal(t, []int64{640 << 16}, e.Meta.Shape)
+					require.EqualValues(t, 640, e.Storage.NumChunks)
 				}
 			}
 			require.LessOrEqual(t, s.requests.Load(), int64(3), "no node of the index may be read")
@@ -652,7 +652,7 @@ func TestWalk_url_index(t *testing.T) {
 	}
 	t.Run("every kind of tree", func(t *testing.T) {
 		for _, o := range []*hyperslab.Untrusted{nil, {}, {InProcess: true}} {
-			require.EqualValues(t, 3000<<12, entry(dir+"/x.h5:/x", &hyperslab.WalkOptions{Untrusted: o}).Storage.StoredBytes)
+			require.EqualValues(t, 640<<16, entry(dir+"/x.h5:/x", &hyperslab.WalkOptions{Untrusted: o}).Storage.StoredBytes)
 			require.EqualValues(t, -1, entry(dir+"/x.h5:/x", &hyperslab.WalkOptions{Untrusted: o, NoSizes: true}).Storage.StoredBytes)
 			tree, err := hyperslab.OpenTree(bg, dir+"/x.h5:/x", &hyperslab.OpenOptions{Untrusted: o})
 			require.NoError(t, err)

@@ -99,8 +99,8 @@ const (
 // tool returns the path of a program of HDF5.
 func tool(name string) string { return filepath.Join("third_party", "build", "bin", name) }
 
-// linearPeer returns the words of HDF5's program with the purpose of a command, and the file that it
-// writes, or nil if there is none.
+// linearPeer returns the words of HDF5's program with the purpose of a command, and the file that
+// it writes, or nil if there is none.
 func (b *bench) linearPeer(verb, file, name string) (words []any, out string) {
 	switch verb {
 	case "ls":
