@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"math"
 	"slices"
 	"strconv"
@@ -29,10 +30,10 @@ var (
 	ErrType      = errs.ErrType
 	ErrOverflow  = errors.New("value out of range") // of package h5value, as ErrPrecision
 	ErrPrecision = errors.New("value would lose precision")
-	ErrNotHDF5   = errors.New("not an HDF5 file")
+	ErrNotHDF5   = errs.New("not an HDF5 file", errs.ErrFormat)
 	ErrTruncated = errs.New("file is truncated", ErrCorrupt)
 	ErrCorrupt   = errs.ErrCorrupt
-	ErrNoFilter  = errors.New("filter not available")
+	ErrNoFilter  = errs.New("filter not available", errors.ErrUnsupported)
 	ErrLocked    = errs.ErrLocked
 	ErrKind      = errors.New("wrong kind of object")
 	ErrReentrant = errors.New("called from a filter or driver that runs inside an operation")
@@ -125,11 +126,11 @@ func (e *Error) Unwrap() []error {
 	return errs
 }
 
-// Is matches the sentinels that correspond to Errno or to the stack. If Err is set, Is returns
-// false, because Err is the cause.
+// Is matches the sentinels that correspond to Errno or to the stack. If Err is set, it is the
+// cause, and Is adds only that a missing file (fs.ErrNotExist) is ErrNotFound.
 func (e *Error) Is(target error) bool {
 	if e.Err != nil {
-		return false
+		return target == ErrNotFound && errors.Is(e.Err, fs.ErrNotExist)
 	}
 	if s, ok := errnoSentinels[e.Errno]; ok && errors.Is(s, target) {
 		return true

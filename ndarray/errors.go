@@ -5,6 +5,7 @@ package ndarray
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 
 	"github.com/hyperslab/hyperslab/internal/errs"
 	"github.com/hyperslab/hyperslab/internal/filelock"
@@ -21,7 +22,7 @@ var (
 	ErrShape    = errs.ErrShape
 	ErrParam    = errs.ErrParam
 	ErrReadOnly = errs.ErrReadOnly
-	ErrFormat   = errors.New("not a known array format")
+	ErrFormat   = errs.ErrFormat
 	ErrCorrupt  = errs.ErrCorrupt
 	ErrValue    = errors.New("value does not fit")
 
@@ -53,13 +54,17 @@ func (e *Error) Error() string {
 func (e *Error) Unwrap() error { return e.Err }
 
 // Wrap returns err as an *Error with op and path. It is for backends. A nil err stays nil, and an
-// error that contains an *Error with a path is returned unchanged.
+// error that contains an *Error with a path is returned unchanged. A missing file (fs.ErrNotExist)
+// also matches ErrNotFound.
 func Wrap(op, path string, err error) error {
 	if err == nil {
 		return nil
 	}
 	if e := (*Error)(nil); errors.As(err, &e) && e.Path != "" {
 		return err
+	}
+	if errors.Is(err, fs.ErrNotExist) && !errors.Is(err, ErrNotFound) {
+		err = errs.Mark(err, ErrNotFound)
 	}
 	return &Error{Op: op, Path: path, Err: err}
 }

@@ -18,22 +18,24 @@ var (
 	ErrSize    = errors.New("wrong size")
 	ErrRegion  = errors.New("out of range")
 	ErrType    = errors.New("wrong type")
+	ErrFormat  = errors.New("not a known array format")
 	ErrShape   = errors.New("invalid shape")
 	ErrCorrupt = errors.New("corrupt")
 	ErrLimit   = errors.New("limit exceeded")
 	ErrLocked  = errors.New("file is locked")
 )
 
-// New returns a sentinel with a text of its own that matches another one.
-func New(text string, as error) error { return &sentinel{text, as} }
+// New returns a sentinel with a text of its own. It also matches the more general ones in above, so
+// that a caller of an outer package finds its condition in the error of an inner one.
+func New(text string, above ...error) error { return &sentinel{text, above} }
 
 type sentinel struct {
-	text string
-	as   error
+	text  string
+	above []error
 }
 
-func (s *sentinel) Error() string { return s.text }
-func (s *sentinel) Unwrap() error { return s.as }
+func (s *sentinel) Error() string   { return s.text }
+func (s *sentinel) Unwrap() []error { return s.above }
 
 // Mark returns an error with err's text that also matches sentinel. Packages use it to classify the
 // errors of libraries.
