@@ -13,7 +13,6 @@ import (
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/h5/h5value"
 	"github.com/hyperslab/hyperslab/internal/h5attr"
-	"github.com/hyperslab/hyperslab/internal/h5errs"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -35,7 +34,7 @@ func ReadAttrs(ctx context.Context, o h5.Object) (ndarray.Attrs, error) {
 			if perr == nil && errors.Is(err, errors.ErrUnsupported) {
 				return parsed, nil
 			}
-			return parsed, h5errs.Translate(err)
+			return parsed, err
 		}
 		if info.Name == labelsAttr {
 			continue // in Meta.AxisNames
@@ -66,7 +65,7 @@ func ReadAttrs(ctx context.Context, o h5.Object) (ndarray.Attrs, error) {
 func readAttr(o h5.Object, name string, d ndarray.DType) (v ndarray.Value, err error) {
 	a, err := o.ReadAttribute(name)
 	if err != nil {
-		return v, h5errs.Translate(err)
+		return v, err
 	}
 	v = ndarray.Value{DType: d, Null: a.Space.Kind == h5.Null, Shape: a.Space.Dims, Data: a.Data, Strings: a.Strings}
 	if d.Size > 0 && !converted(d) {
@@ -78,7 +77,7 @@ func readAttr(o h5.Object, name string, d ndarray.DType) (v ndarray.Value, err e
 			v.Data, v.Strings, err = new(values).loadAll(d, all)
 		}
 		if err != nil {
-			return v, h5errs.Translate(fmt.Errorf("attribute %q: %w", name, err))
+			return v, fmt.Errorf("attribute %q: %w", name, err)
 		}
 	}
 	if d.Size > 0 && v.Data == nil {
@@ -93,7 +92,7 @@ func readAttr(o h5.Object, name string, d ndarray.DType) (v ndarray.Value, err e
 func ReferenceAttr(o h5.Object, name string) (v ndarray.Value, err error) {
 	a, err := o.ReadAttribute(name)
 	if err != nil {
-		return v, h5errs.Translate(err)
+		return v, err
 	}
 	if a.Datatype.Class != h5.Reference {
 		return v, fmt.Errorf("attribute %q: %w: %v", name, errors.ErrUnsupported, a.Datatype)
@@ -104,11 +103,11 @@ func ReferenceAttr(o h5.Object, name string) (v ndarray.Value, err error) {
 	}
 	all, err := h5value.AttributeValues(&a)
 	if err != nil {
-		return v, h5errs.Translate(err)
+		return v, err
 	}
 	v = ndarray.Value{DType: ndarray.Text("").DType, Null: a.Space.Kind == h5.Null, Shape: a.Space.Dims}
 	_, v.Strings, err = (&values{file: o.File(), paths: make(map[h5.Ref]string)}).loadAll(d, all)
-	return v, h5errs.Translate(err)
+	return v, err
 }
 
 // whyNot returns the reason why ndarray cannot represent an attribute of type t.
@@ -145,7 +144,7 @@ func toAttribute(a ndarray.Attr) (h5.Attribute, error) {
 			d.ToNative(out.Data) // to storage order; ToNative is its own inverse
 		}
 	} else if out.Values, err = new(values).storeAll(d, t, a.Value.Data, a.Value.Strings); err != nil {
-		return h5.Attribute{}, h5errs.Translate(fmt.Errorf("attribute %q: %w", a.Name, err))
+		return h5.Attribute{}, fmt.Errorf("attribute %q: %w", a.Name, err)
 	}
 	return out, nil
 }
@@ -176,7 +175,7 @@ func WriteAttrs(o interface{ WriteAttribute(h5.Attribute) error }, attrs []ndarr
 	}
 	for _, a := range all {
 		if err := o.WriteAttribute(a); err != nil {
-			return h5errs.Translate(err)
+			return err
 		}
 	}
 	return nil
@@ -185,7 +184,7 @@ func WriteAttrs(o interface{ WriteAttribute(h5.Attribute) error }, attrs []ndarr
 // Attrs reads all attributes, as ReadAttrs.
 func (b *backend) Attrs(ctx context.Context) (ndarray.Attrs, error) {
 	attrs, err := ReadAttrs(ctx, b.dataset)
-	return attrs, cmp.Or(err, h5errs.Translate(b.unnamed))
+	return attrs, cmp.Or(err, b.unnamed)
 }
 
 // SetAttr adds or replaces an attribute (H5Acreate2, H5Awrite).
@@ -197,7 +196,7 @@ func (b *backend) SetAttr(ctx context.Context, a ndarray.Attr) error {
 	if err != nil {
 		return err
 	}
-	return h5errs.Translate(b.dataset.WriteAttribute(x))
+	return b.dataset.WriteAttribute(x)
 }
 
 // DeleteAttr removes an attribute (H5Adelete). It returns ErrNotFound if there is no such
@@ -206,7 +205,7 @@ func (b *backend) DeleteAttr(ctx context.Context, name string) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	return h5errs.Translate(b.dataset.DeleteAttribute(name))
+	return b.dataset.DeleteAttribute(name)
 }
 
 // AttrDigest implements the AttrDigest of ndarray. The digest covers datatype, dataspace and every

@@ -21,7 +21,6 @@ import (
 	"github.com/hyperslab/hyperslab/internal/boxes"
 	"github.com/hyperslab/hyperslab/internal/ceil"
 	"github.com/hyperslab/hyperslab/internal/grid"
-	"github.com/hyperslab/hyperslab/internal/h5errs"
 	"github.com/hyperslab/hyperslab/internal/h5warm"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
@@ -63,14 +62,14 @@ func (b *backend) readStored(ctx context.Context, dst []byte, r ndarray.Region, 
 	if b.worthReading(len(dst)) {
 		_, err := chunkio.Read(ctx, b.dataset, dst, b.stored, region(r), &chunkio.Options{Workers: workers})
 		if err != nil {
-			return h5errs.Translate(err)
+			return err
 		}
 		b.toNative(dst)
 		return nil
 	}
 	if ok, err := b.readRows(ctx, dst, r); ok || err != nil {
 		b.toNative(dst)
-		return h5errs.Translate(err)
+		return err
 	}
 	for box := range grid.Slabs(b.meta.ChunkShape, b.meta.DType.Size, grid.Box(r)) {
 		s := ndarray.Region(box)
@@ -80,7 +79,7 @@ func (b *backend) readStored(ctx context.Context, dst []byte, r ndarray.Region, 
 		part := dst[:s.NumElems()*int64(b.stored.Size)]
 		dst = dst[len(part):]
 		if err := b.dataset.ReadRegion(part, b.stored, region(s)); err != nil {
-			return h5errs.Translate(err)
+			return err
 		}
 		b.toNative(part)
 	}
@@ -298,7 +297,7 @@ func (b *backend) writeByLibrary(ctx context.Context, src []byte, r ndarray.Regi
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	return h5errs.Translate(b.dataset.WriteRegion(src, b.stored, region(r)))
+	return b.dataset.WriteRegion(src, b.stored, region(r))
 }
 
 func (b *backend) writeChunks(ctx context.Context, src []byte, r ndarray.Region, workers int) error {
@@ -306,7 +305,7 @@ func (b *backend) writeChunks(ctx context.Context, src []byte, r ndarray.Region,
 		return b.moveParts(ctx, st, src, r, workers, true)
 	}
 	_, err := chunkio.Write(ctx, b.dataset, src, b.stored, region(r), &chunkio.Options{Workers: workers})
-	return h5errs.Translate(err)
+	return err
 }
 
 // worthWriting reports whether at least half of a region is in chunks that it covers completely.
@@ -345,26 +344,26 @@ func (b *backend) storedBytes() (int64, error) {
 func (b *backend) Storage(ctx context.Context) (ndarray.Storage, error) {
 	if !b.meta.ReadOnly {
 		if err := b.dataset.Flush(); err != nil {
-			return ndarray.Storage{}, h5errs.Translate(err)
+			return ndarray.Storage{}, err
 		}
 	}
 	info, err := b.dataset.Info()
 	if err != nil {
-		return ndarray.Storage{}, h5errs.Translate(err)
+		return ndarray.Storage{}, err
 	}
 	_, s, err := describe(&info, b.meta.Path)
 	if err != nil {
 		return s, err
 	}
 	if s.StoredBytes, err = b.storedBytes(); err != nil {
-		return s, h5errs.Translate(err)
+		return s, err
 	}
 	if b.striped.created != nil && !b.library {
 		return s, ctx.Err()
 	}
 	if s.Library = "asked for"; !b.library {
 		if s.Library, err = chunkio.Fallback(b.dataset); err != nil {
-			return s, h5errs.Translate(err)
+			return s, err
 		}
 	}
 	return s, errors.Join(err, ctx.Err())

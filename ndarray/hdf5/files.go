@@ -16,7 +16,6 @@ import (
 
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/internal/errs"
-	"github.com/hyperslab/hyperslab/internal/h5errs"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -64,14 +63,14 @@ func (b *backend) checkFiles() error {
 		if f.virtual {
 			list, err := b.dataset.MissingSources()
 			if err != nil {
-				f.err = h5errs.Translate(err)
+				f.err = err
 				return
 			}
 			for _, s := range list {
 				var outside *h5.OutsideError
 				if errors.As(s.Err, &outside) { // an io.ReaderAt has no other files
 					if f.err == nil {
-						f.err = h5errs.Translate(s.Err)
+						f.err = s.Err
 					}
 					continue
 				}

@@ -18,7 +18,6 @@ import (
 	"github.com/hyperslab/hyperslab/internal/filelock"
 	"github.com/hyperslab/hyperslab/internal/grid"
 	"github.com/hyperslab/hyperslab/internal/h5attr"
-	"github.com/hyperslab/hyperslab/internal/h5errs"
 	"github.com/hyperslab/hyperslab/internal/h5warm"
 	"github.com/hyperslab/hyperslab/internal/scratch"
 	"github.com/hyperslab/hyperslab/internal/striped"
@@ -131,20 +130,20 @@ func Open(file, object string, o *OpenOptions) (ndarray.Backend, error) {
 	if o.Write {
 		b, err := openLocked(file, object, location, o)
 		if err != nil {
-			return nil, ndarray.Wrap("open", location, h5errs.Translate(err))
+			return nil, ndarray.Wrap("open", location, err)
 		}
 		return b, nil
 	}
 	f, err := h5.OpenWith(file, &h5.OpenOptions{File: o.File})
 	if err != nil {
-		return nil, ndarray.Wrap("open", location, h5errs.Translate(err))
+		return nil, ndarray.Wrap("open", location, err)
 	}
 	if why := f.Unlocked(); why != nil && o.Unlocked != nil {
 		o.Unlocked(file, why)
 	}
 	b, err := open(f.Root(), absolute(object), location, o)
 	if err != nil {
-		return nil, errors.Join(ndarray.Wrap("open", location, h5errs.Translate(err)), f.Close())
+		return nil, errors.Join(ndarray.Wrap("open", location, err), f.Close())
 	}
 	b.meta.ReadOnly = true
 	b.library, b.untrusted = o.Library, o.Untrusted
@@ -296,7 +295,7 @@ func (b *backend) Resize(ctx context.Context, shape []int64) error {
 		return fmt.Errorf("%w: a dataset of fixed shape %v; one that may grow has a maximum shape and chunks", errors.ErrUnsupported, b.meta.Shape)
 	}
 	if err := b.dataset.Resize(shape...); err != nil {
-		return h5errs.Translate(err)
+		return err
 	}
 	b.meta.Shape = shape
 	return nil
@@ -351,7 +350,7 @@ func Create(file, object string, spec ndarray.Spec, o *CreateOptions) (ndarray.B
 	}
 	b, err := create(file, object, location, spec, &CreateOptions{Stripes: o.Stripes, StripeOf: o.StripeOf, Mappings: o.Mappings, External: o.External})
 	if err != nil {
-		return nil, ndarray.Wrap("create", location, h5errs.Translate(err))
+		return nil, ndarray.Wrap("create", location, err)
 	}
 	b.library = o.Library
 	return b, nil
@@ -419,7 +418,7 @@ func CreateIn(f *h5.File, object string, spec ndarray.Spec, o *CreateOptions) (n
 	}
 	b, err := createIn(f, object, location, spec, o)
 	if err != nil {
-		return nil, ndarray.Wrap("create", location, h5errs.Translate(err))
+		return nil, ndarray.Wrap("create", location, err)
 	}
 	b.library = o.Library
 	return b, nil
@@ -517,7 +516,7 @@ func createIn(f *h5.File, object, location string, spec ndarray.Spec, co *Create
 func sharedType(t *h5.CommittedType, d ndarray.DType) (h5.Datatype, error) {
 	shared, err := t.Shared()
 	if err != nil {
-		return shared, h5errs.Translate(err)
+		return shared, err
 	}
 	if is, err := toDType(shared); err != nil || !is.Equal(d) {
 		return shared, fmt.Errorf("%w: %v by the committed datatype %v", ndarray.ErrType, d, shared)
@@ -570,11 +569,11 @@ func (b *backend) ReadStrings(ctx context.Context, dst []string, r ndarray.Regio
 		}
 		bytes, err := read(dst[:n], s)
 		if err != nil {
-			return h5errs.Translate(err)
+			return err
 		}
 		if total += bytes; total > most {
 			if most, err = b.dataset.File().Size(); err != nil {
-				return h5errs.Translate(err)
+				return err
 			}
 			if total > most {
 				return fmt.Errorf("%w: strings and sequences of more than %d bytes in a file of %d bytes", errs.ErrLimit, total, most)
@@ -607,7 +606,7 @@ func (b *backend) WriteStrings(ctx context.Context, src []string, r ndarray.Regi
 			write = func(src []string, s ndarray.Region) error { return h5value.Write(b.dataset, src, region(s)) }
 		}
 		if err := write(src[:n], s); err != nil {
-			return h5errs.Translate(err)
+			return err
 		}
 		src = src[n:]
 	}
@@ -616,9 +615,9 @@ func (b *backend) WriteStrings(ctx context.Context, src []string, r ndarray.Regi
 
 // Close closes the dataset and the file, and passes all writes to the operating system.
 func (b *backend) Close() error {
-	err := h5errs.Translate(b.closeDataset())
+	err := b.closeDataset()
 	if b.file != nil && !b.shared {
-		err = errors.Join(err, h5errs.Translate(b.file.Close()), b.lock.Check())
+		err = errors.Join(err, b.file.Close(), b.lock.Check())
 	}
 	if b.done != nil {
 		b.done()

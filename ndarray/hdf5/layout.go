@@ -11,7 +11,6 @@ import (
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/internal/dimscale"
 	"github.com/hyperslab/hyperslab/internal/grid"
-	"github.com/hyperslab/hyperslab/internal/h5errs"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -98,7 +97,7 @@ func options(spec ndarray.Spec) (*h5.DatasetOptions, error) {
 		}
 		v, err := new(values).storeAll(spec.DType, t, spec.Fill, nil)
 		if err != nil {
-			return nil, h5errs.Translate(fmt.Errorf("fill value: %w", err))
+			return nil, fmt.Errorf("fill value: %w", err)
 		}
 		o.Fill = v.Block[:t.Size]
 	}
@@ -128,19 +127,18 @@ func Describe(d *h5.Dataset, path string, o *DescribeOptions) (Description, erro
 	}
 	info, err := d.Info()
 	if err != nil {
-		return Description{}, ndarray.Wrap("describe", path, h5errs.Translate(err))
+		return Description{}, ndarray.Wrap("describe", path, err)
 	}
 	m, s, err := describe(&info, path)
 	if s.StoredBytes = -1; !o.NoSize {
 		bytes, _, serr := d.Stored()
-		s.StoredBytes, err = bytes, errors.Join(err, h5errs.Translate(serr))
+		s.StoredBytes, err = bytes, errors.Join(err, serr)
 	}
 	if err == nil && !o.NoNames {
 		m.AxisNames, err = dimscale.Names(d, len(m.Shape))
-		err = h5errs.Translate(err)
 	}
 	comment, cerr := d.Comment()
-	m.Comment, err = comment, errors.Join(err, h5errs.Translate(cerr))
+	m.Comment, err = comment, errors.Join(err, cerr)
 	return Description{Meta: m, Storage: s, Type: info.Datatype.String()}, ndarray.Wrap("describe", path, err)
 }
 

@@ -7,7 +7,6 @@ import (
 	"errors"
 
 	"github.com/hyperslab/hyperslab/h5"
-	"github.com/hyperslab/hyperslab/internal/h5errs"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -22,7 +21,7 @@ func OpenIn(parent *h5.Group, name, location string, o *OpenOptions) (ndarray.Ba
 	f := parent.File()
 	b, err := open(parent, cmp.Or(name, "/"), location, o)
 	if err != nil {
-		err = ndarray.Wrap("open", location, h5errs.Translate(err))
+		err = ndarray.Wrap("open", location, err)
 		if !o.Shared {
 			err = errors.Join(err, f.Close())
 		}
@@ -37,7 +36,7 @@ func OpenIn(parent *h5.Group, name, location string, o *OpenOptions) (ndarray.Ba
 			err = errors.Join(err, f.Close())
 		}
 		if err != nil {
-			return nil, ndarray.Wrap("open", location, h5errs.Translate(err))
+			return nil, ndarray.Wrap("open", location, err)
 		}
 	}
 	b.striped.allowed = b.files.virtual && b.meta.ReadOnly && !o.Library && !o.Untrusted && o.Missing == nil

@@ -10,7 +10,6 @@ import (
 
 	"github.com/hyperslab/hyperslab/h5/chunkio"
 	"github.com/hyperslab/hyperslab/internal/ceil"
-	"github.com/hyperslab/hyperslab/internal/h5errs"
 	"github.com/hyperslab/hyperslab/internal/inorder"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
@@ -35,7 +34,7 @@ func (b *backend) InOrder(ctx context.Context, window int64, dir string) (inorde
 	if !b.library {
 		var err error
 		if why, err = chunkio.Fallback(b.dataset); err != nil {
-			return nil, h5errs.Translate(err)
+			return nil, err
 		}
 	}
 	if why != "" {
@@ -73,7 +72,7 @@ func (b *backend) writeChunk(n int64, chunk []byte, mask uint32) error {
 // storeChunk stores a chunk without encoding it, immediately.
 func (b *backend) storeChunk(n int64, chunk []byte, mask uint32) error {
 	at, _ := b.offset(n)
-	return h5errs.Translate(chunkio.Store(b.dataset, chunk, mask, at...))
+	return chunkio.Store(b.dataset, chunk, mask, at...)
 }
 
 // number returns the number of the chunk that begins at an element.
@@ -91,5 +90,5 @@ func (s *sequence) writeInOrder(ctx context.Context, src []byte, r ndarray.Regio
 		Workers: workers,
 		Store:   func(chunk []byte, mask uint32, at []int64) error { return s.queue.Put(s.b.number(at), chunk, mask) },
 	})
-	return h5errs.Translate(err)
+	return err
 }

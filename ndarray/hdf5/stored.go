@@ -15,7 +15,6 @@ import (
 	"github.com/hyperslab/hyperslab/h5/filter"
 	"github.com/hyperslab/hyperslab/internal/ceil"
 	"github.com/hyperslab/hyperslab/internal/grid"
-	"github.com/hyperslab/hyperslab/internal/h5errs"
 	"github.com/hyperslab/hyperslab/internal/h5warm"
 	"github.com/hyperslab/hyperslab/internal/passage"
 	"github.com/hyperslab/hyperslab/ndarray"
@@ -65,11 +64,11 @@ func (b *backend) ChunkForms(ctx context.Context) ([]passage.Form, error) {
 	h5warm.Index(b.dataset)
 	stored, err := b.dataset.NumChunks()
 	if err != nil || stored == 0 {
-		return forms, h5errs.Translate(err)
+		return forms, err
 	}
 	first, err := b.dataset.ChunkByIndex(0)
 	if err != nil {
-		return forms, h5errs.Translate(err)
+		return forms, err
 	}
 	raw, mask, err := b.rawChunk(nil, first.Offset)
 	if err != nil || raw == nil || mask != 0 {
@@ -77,7 +76,7 @@ func (b *backend) ChunkForms(ctx context.Context) ([]passage.Form, error) {
 	}
 	_, blocks, err := filter.Blosc2Chunk(raw)
 	if err != nil || blocks == nil {
-		return forms, h5errs.Translate(err)
+		return forms, err
 	}
 	return append(forms, passage.Blosc2(b.meta.DType.Size, int64s(blocks), c.String())), nil
 }
@@ -101,15 +100,15 @@ func (b *backend) rawChunk(dst []byte, offset []int64) ([]byte, uint32, error) {
 		case err == nil:
 			return dst[:n], mask, nil
 		case !errors.Is(err, h5.ErrSize):
-			return nil, 0, h5errs.Translate(err)
+			return nil, 0, err
 		}
 		size, err := b.dataset.ChunkBytes(offset...)
 		if err != nil {
-			return nil, 0, h5errs.Translate(err)
+			return nil, 0, err
 		}
 		limit, err := b.dataset.File().Size()
 		if err != nil {
-			return nil, 0, h5errs.Translate(err)
+			return nil, 0, err
 		}
 		if size > limit || size <= int64(cap(dst)) {
 			return nil, 0, fmt.Errorf("%w: a chunk of %d bytes in a file of %d", ndarray.ErrCorrupt, size, limit)
@@ -154,7 +153,7 @@ func (b *backend) ReadChunk(ctx context.Context, dst []byte, f passage.Form, n i
 	}
 	chunk, blocks, err := filter.Blosc2Chunk(raw)
 	if err != nil {
-		return nil, h5errs.Translate(err)
+		return nil, err
 	}
 	if f != passage.Blosc2(b.meta.DType.Size, int64s(blocks), c.String()) {
 		return nil, fmt.Errorf("%w: a chunk as %v", errors.ErrUnsupported, f)
@@ -191,7 +190,7 @@ func (b *backend) chunkSize(n int64) (int64, error) {
 	if errors.Is(err, h5.ErrNotFound) {
 		err = nil
 	}
-	return size, h5errs.Translate(err)
+	return size, err
 }
 
 // ChunkBytes reports the bytes of a chunk in the file (H5Dget_chunk_storage_size). It first writes
@@ -199,7 +198,7 @@ func (b *backend) chunkSize(n int64) (int64, error) {
 func (b *backend) ChunkBytes(ctx context.Context, n int64) (int64, error) {
 	if !b.meta.ReadOnly {
 		if err := b.dataset.Flush(); err != nil {
-			return 0, h5errs.Translate(err)
+			return 0, err
 		}
 	}
 	size, err := b.chunkSize(n)
@@ -211,12 +210,12 @@ func (b *backend) ChunkBytes(ctx context.Context, n int64) (int64, error) {
 func (b *backend) Uniform(ctx context.Context, within ndarray.Region) (func(r ndarray.Region) bool, error) {
 	if !b.meta.ReadOnly {
 		if err := b.dataset.Flush(); err != nil {
-			return nil, h5errs.Translate(err)
+			return nil, err
 		}
 	}
 	info, err := b.dataset.Info()
 	if err != nil {
-		return nil, h5errs.Translate(err)
+		return nil, err
 	}
 	chunked := info.Layout == h5.Chunked
 	if !chunked && (info.Layout != h5.Contiguous || len(info.External) > 0) {
@@ -233,13 +232,13 @@ func (b *backend) Uniform(ctx context.Context, within ndarray.Region) (func(r nd
 	var stored []int64
 	if chunked {
 		if stored, ok, err = chunkio.Stored(b.dataset, start, end); err != nil {
-			return nil, h5errs.Translate(err)
+			return nil, err
 		}
 	}
 	if !ok {
 		bytes, err := b.storedBytes()
 		if err != nil || bytes > 0 {
-			return nil, h5errs.Translate(err)
+			return nil, err
 		}
 		return func(ndarray.Region) bool { return true }, ctx.Err()
 	}
@@ -293,7 +292,7 @@ func (b *backend) WriteChunk(ctx context.Context, chunk []byte, f passage.Form, 
 	}
 	frame, err := filter.Blosc2Frame(nil, values, chunk, small, int(b.chunkBytes()))
 	if err != nil {
-		return h5errs.Translate(err)
+		return err
 	}
 	return b.writeChunk(n, frame, 0)
 }

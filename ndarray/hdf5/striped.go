@@ -16,7 +16,6 @@ import (
 	"github.com/hyperslab/hyperslab/h5/chunkio"
 	"github.com/hyperslab/hyperslab/internal/boxes"
 	"github.com/hyperslab/hyperslab/internal/grid"
-	"github.com/hyperslab/hyperslab/internal/h5errs"
 	"github.com/hyperslab/hyperslab/internal/striped"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
@@ -47,7 +46,7 @@ func (b *backend) openStripes(n int) (*striped.Dataset, error) {
 			}
 		})
 		if s.err != nil {
-			return nil, h5errs.Translate(s.err)
+			return nil, s.err
 		}
 		st = s.opened
 	}
@@ -75,7 +74,7 @@ func (b *backend) closeDataset() error {
 func (b *backend) moveParts(ctx context.Context, st *striped.Dataset, p []byte, r ndarray.Region, workers int, write bool) error {
 	parts, err := st.Parts(region(r))
 	if err != nil {
-		return h5errs.Translate(err)
+		return err
 	}
 	item := b.stored.Size
 	whole := boxes.Strides(r.Shape, item)
@@ -102,7 +101,7 @@ func (b *backend) moveParts(ctx context.Context, st *striped.Dataset, p []byte, 
 					buf = buf[:size]
 				}
 				if err := b.movePart(ctx, part, p[at:], buf, whole, write); err != nil {
-					return h5errs.Translate(err)
+					return err
 				}
 			}
 		})

@@ -12,7 +12,6 @@ import (
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/internal/grid"
 	"github.com/hyperslab/hyperslab/internal/h5elem"
-	"github.com/hyperslab/hyperslab/internal/h5errs"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -232,14 +231,14 @@ func (b *backend) fromStored(dst, raw []byte) error {
 	}
 	data, _, err := b.values().loadAll(d, h5.Values{Datatype: b.stored, N: len(raw) / b.stored.Size, Block: raw})
 	copy(dst, data)
-	return h5errs.Translate(err)
+	return err
 }
 
 // writeConverted writes elements of a fixed size that have another form in the file.
 func (b *backend) writeConverted(ctx context.Context, src []byte, r ndarray.Region, workers int) error {
 	v, err := b.values().storeAll(b.meta.DType, b.stored, src, nil)
 	if err != nil {
-		return h5errs.Translate(at(r, err))
+		return at(r, err)
 	}
 	return b.writeStored(ctx, v.Block[:v.N*b.stored.Size], r, workers)
 }
