@@ -12,7 +12,6 @@ import (
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/internal/atomicfile"
 	"github.com/hyperslab/hyperslab/internal/filelock"
-	"github.com/hyperslab/hyperslab/internal/h5errs"
 	"github.com/hyperslab/hyperslab/internal/locate"
 	"github.com/hyperslab/hyperslab/internal/regular"
 	"github.com/hyperslab/hyperslab/internal/striped"
@@ -70,7 +69,7 @@ func add(ctx context.Context, l locate.Location, spec ndarray.Spec, o CreateOpti
 		}
 	}
 	if a.file, err = openWritable(ctx, target); err != nil {
-		return nil, h5errs.Translate(err)
+		return nil, err
 	}
 	if o.InPlace { // libhdf5 does not also open the file for reading
 		if replace, err = replaces(a.file.Root(), object, o.Overwrite); err != nil {
@@ -87,7 +86,7 @@ func add(ctx context.Context, l locate.Location, spec ndarray.Spec, o CreateOpti
 		err = a.file.Root().Unlink(object) // first, so that the array can use its space
 	}
 	if err != nil {
-		return nil, h5errs.Translate(err)
+		return nil, err
 	}
 	d.Array, err = array(hdf5.CreateIn(a.file, object, spec, o.hdf5(location)))
 	if err == nil {
@@ -133,9 +132,9 @@ func replacesIn(ctx context.Context, file, object string, overwrite bool) (_ boo
 		return err
 	})
 	if err != nil {
-		return false, h5errs.Translate(err)
+		return false, err
 	}
-	defer func() { err = errors.Join(err, h5errs.Translate(f.Close())) }()
+	defer func() { err = errors.Join(err, f.Close()) }()
 	return replaces(f.Root(), object, overwrite)
 }
 
@@ -143,14 +142,14 @@ func replacesIn(ctx context.Context, file, object string, overwrite bool) (_ boo
 func replaces(root *h5.Group, object string, overwrite bool) (bool, error) {
 	exists, err := root.HasLink(object)
 	if !exists || err != nil {
-		return false, h5errs.Translate(err)
+		return false, err
 	}
 	if !overwrite {
 		return false, fmt.Errorf("%w: object %s", ndarray.ErrExists, object)
 	}
 	link, err := root.Link(object)
 	if err != nil {
-		return false, h5errs.Translate(err)
+		return false, err
 	}
 	if link.Kind != h5.HardLink {
 		return true, nil // the link is replaced, not its target
@@ -159,7 +158,7 @@ func replaces(root *h5.Group, object string, overwrite bool) (bool, error) {
 	if err == nil && kind == h5.GroupObject {
 		return false, fmt.Errorf("%w: %s is a group; an array replaces an array, a link or a named datatype", ndarray.ErrParam, object)
 	}
-	return true, h5errs.Translate(err)
+	return true, err
 }
 
 // freeName returns an unused link name derived from object.
@@ -180,7 +179,7 @@ func (a *addition) finish() error {
 		err = a.file.Root().Unlink(a.aside)
 	}
 	if err = errors.Join(err, a.file.Close()); err != nil {
-		return h5errs.Translate(err)
+		return err
 	}
 	if a.source == nil {
 		return a.lock.Check()
@@ -202,7 +201,7 @@ func (a *addition) undo() (err error) {
 		if err == nil && a.aside != "" {
 			err = a.file.Root().MoveLink(a.aside, a.file.Root(), a.object)
 		}
-		return h5errs.Translate(errors.Join(err, a.file.Close()))
+		return errors.Join(err, a.file.Close())
 	}
-	return h5errs.Translate(a.file.Close())
+	return a.file.Close()
 }

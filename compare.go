@@ -14,7 +14,6 @@ import (
 	"github.com/hyperslab/hyperslab/internal/converted"
 	"github.com/hyperslab/hyperslab/internal/dimscale"
 	"github.com/hyperslab/hyperslab/internal/h5attr"
-	"github.com/hyperslab/hyperslab/internal/h5errs"
 	"github.com/hyperslab/hyperslab/internal/h5walk"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
@@ -265,12 +264,12 @@ func (c *treeComparison) groups(ctx context.Context, d *Difference) ([]ndarray.A
 func (c *treeComparison) digested(ctx context.Context, d *Difference, list []ndarray.AttrDifference) ([]ndarray.AttrDifference, error) {
 	a, err := c.trees[0].file.Root().OpenObject(d.A.Path)
 	if err != nil {
-		return nil, h5errs.Translate(err)
+		return nil, err
 	}
 	defer a.Close()
 	b, err := c.trees[1].file.Root().OpenObject(d.B.Path)
 	if err != nil {
-		return nil, h5errs.Translate(err)
+		return nil, err
 	}
 	defer b.Close()
 	var out []ndarray.AttrDifference

@@ -10,7 +10,6 @@ import (
 
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/internal/converted"
-	"github.com/hyperslab/hyperslab/internal/h5errs"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -65,7 +64,7 @@ func objectAt(f *h5.File, path string) (o h5.Object, done func() error, err erro
 		return f.Root(), func() error { return nil }, nil
 	}
 	if o, err = f.Root().OpenObject(path); err != nil {
-		return nil, nil, h5errs.Translate(err)
+		return nil, nil, err
 	}
-	return o, func() error { return h5errs.Translate(o.Close()) }, nil
+	return o, o.Close, nil
 }

@@ -13,7 +13,6 @@ import (
 
 	"github.com/hyperslab/hyperslab/internal/atomicfile"
 	"github.com/hyperslab/hyperslab/internal/filelock"
-	"github.com/hyperslab/hyperslab/internal/h5errs"
 	"github.com/hyperslab/hyperslab/internal/locate"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/b2nd"
@@ -109,19 +108,19 @@ func editHDF5Group(ctx context.Context, l locate.Location, set []ndarray.Attr, r
 	}
 	f, err := openWritable(ctx, l.File)
 	if err != nil {
-		return h5errs.Translate(err)
+		return err
 	}
-	defer func() { err = errors.Join(err, h5errs.Translate(f.Close())) }()
+	defer func() { err = errors.Join(err, f.Close()) }()
 	g := f.Root()
 	if path := groupPath(l); path != "/" {
 		if g, err = f.Root().OpenGroup(path); err != nil {
-			return h5errs.Translate(err)
+			return err
 		}
-		defer func() { err = errors.Join(err, h5errs.Translate(g.Close())) }()
+		defer func() { err = errors.Join(err, g.Close()) }()
 	}
 	for _, name := range remove {
 		if err := g.DeleteAttribute(name); err != nil {
-			return h5errs.Translate(err)
+			return err
 		}
 	}
 	for _, a := range set {
@@ -130,7 +129,7 @@ func editHDF5Group(ctx context.Context, l locate.Location, set []ndarray.Attr, r
 			err = g.DeleteAttribute(a.Name)
 		}
 		if err != nil {
-			return h5errs.Translate(err)
+			return err
 		}
 	}
 	return hdf5.WriteAttrs(g, set)
@@ -227,7 +226,7 @@ func (w *walker) groupAttrs(l locate.Location, format Format) (attrs ndarray.Att
 	}
 	f, done, err := w.openHDF5(l.File)
 	if err != nil {
-		return attrs, h5errs.Translate(err)
+		return attrs, err
 	}
 	defer func() { err = errors.Join(err, done()) }()
 	return hdf5GroupAttrs(w.ctx, f, path)

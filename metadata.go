@@ -18,7 +18,6 @@ import (
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/internal/format"
 	"github.com/hyperslab/hyperslab/internal/format/bcolztree"
-	"github.com/hyperslab/hyperslab/internal/h5errs"
 	"github.com/hyperslab/hyperslab/internal/locate"
 	"github.com/hyperslab/hyperslab/internal/web"
 	"github.com/hyperslab/hyperslab/ndarray"
@@ -251,22 +250,22 @@ func (m *Metadata) bcolzFiles(tree fs.FS, l locate.Location, s *suspect) error {
 func (w *walker) hdf5Metadata(l locate.Location, m *Metadata) (err error) {
 	f, done, err := w.openHDF5(l.File)
 	if err != nil {
-		return h5errs.Translate(err)
+		return err
 	}
-	defer func() { err = errors.Join(err, h5errs.Translate(done())) }()
+	defer func() { err = errors.Join(err, done()) }()
 	object := h5.Object(f.Root())
 	if name := strings.Trim(l.Object, "/"); name != "" {
 		if object, err = f.Root().OpenObject(name); err != nil {
-			return h5errs.Translate(err)
+			return err
 		}
-		defer func() { err = errors.Join(err, h5errs.Translate(object.Close())) }()
+		defer func() { err = errors.Join(err, object.Close()) }()
 	}
 	if m.Comment, err = object.Comment(); err != nil {
-		return h5errs.Translate(err)
+		return err
 	}
 	info, err := object.Stat()
 	if err != nil {
-		return h5errs.Translate(err)
+		return err
 	}
 	m.Born, m.Changed, m.Modified, m.Accessed = info.Born, info.Changed, info.Modified, info.Accessed
 	return nil

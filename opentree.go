@@ -11,7 +11,6 @@ import (
 	"sync"
 
 	"github.com/hyperslab/hyperslab/h5"
-	"github.com/hyperslab/hyperslab/internal/h5errs"
 	"github.com/hyperslab/hyperslab/internal/locate"
 	"github.com/hyperslab/hyperslab/internal/stores"
 	"github.com/hyperslab/hyperslab/ndarray"
@@ -85,7 +84,7 @@ func OpenTree(ctx context.Context, location string, o *OpenOptions) (_ *Tree, er
 	case format == HDF5:
 		t.byGo = isURL(l.File) // as in Open
 		if t.file, err = f.hdf5(context.WithoutCancel(ctx), l.File, opts.Unlocked); err != nil {
-			return nil, ndarray.Wrap("open", shown(location), h5errs.Translate(err))
+			return nil, ndarray.Wrap("open", shown(location), err)
 		}
 	default:
 		t.single = openFile{f.release(), true}
@@ -234,7 +233,7 @@ func (t *Tree) openHeld(ctx context.Context, path string, byGo bool) (*ndarray.A
 			err = p.group.Close()
 		}
 		if p.path, p.group = dir, g; err != nil {
-			return nil, h5errs.Translate(err)
+			return nil, err
 		}
 	}
 	return array(hdf5.OpenIn(p.group, whole[end:], name, o))
@@ -253,9 +252,9 @@ func hdf5GroupAttrs(ctx context.Context, f *h5.File, path string) (attrs ndarray
 	g := f.Root()
 	if path != "/" {
 		if g, err = f.Root().OpenGroup(path); err != nil {
-			return attrs, h5errs.Translate(err)
+			return attrs, err
 		}
-		defer func() { err = errors.Join(err, h5errs.Translate(g.Close())) }()
+		defer func() { err = errors.Join(err, g.Close()) }()
 	}
 	return hdf5.ReadAttrs(ctx, g)
 }
@@ -267,7 +266,7 @@ func (t *Tree) Close() error {
 		return t.store.Close()
 	}
 	if t.file != nil {
-		return h5errs.Translate(t.file.Close()) // and its groups
+		return t.file.Close() // and its groups
 	}
 	if t.single.file != nil {
 		return t.single.file.Close()

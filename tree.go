@@ -23,7 +23,6 @@ import (
 	"github.com/hyperslab/hyperslab/internal/format/b2store"
 	"github.com/hyperslab/hyperslab/internal/format/msgpack"
 	"github.com/hyperslab/hyperslab/internal/h5attr"
-	"github.com/hyperslab/hyperslab/internal/h5errs"
 	"github.com/hyperslab/hyperslab/internal/stores"
 	"github.com/hyperslab/hyperslab/internal/textview"
 	"github.com/hyperslab/hyperslab/ndarray"
@@ -419,7 +418,7 @@ func (c *treeCopy) planUserBlock(root string) error {
 	if err == nil && creation.UserBlock > 0 {
 		c.report(root, "user block", fmt.Sprintf("%d bytes", creation.UserBlock), "only repack and cp of the whole file keep it")
 	}
-	return h5errs.Translate(err)
+	return err
 }
 
 func (c *treeCopy) planEntry(ctx context.Context, item treeItem) error {
@@ -785,9 +784,9 @@ func (c *treeCopy) writeHDF5(ctx context.Context, file string) (err error) {
 	}
 	f, err := h5.Create(file, &o)
 	if err != nil {
-		return h5errs.Translate(err)
+		return err
 	}
-	defer func() { err = errors.Join(err, h5errs.Translate(f.Close())) }()
+	defer func() { err = errors.Join(err, f.Close()) }()
 	for _, item := range c.groups {
 		if err := item.writeGroup(f.Root()); err != nil {
 			return err
@@ -795,7 +794,7 @@ func (c *treeCopy) writeHDF5(ctx context.Context, file string) (err error) {
 	}
 	err = c.copyArrays(ctx, func(item treeItem) (ndarray.Backend, error) {
 		return hdf5.CreateIn(f, item.path, item.spec, nil)
-	}, func(item treeItem) error { return h5errs.Translate(f.Root().Unlink(item.path)) }, nil)
+	}, func(item treeItem) error { return f.Root().Unlink(item.path) }, nil)
 	if err != nil {
 		return err
 	}
@@ -814,7 +813,7 @@ func (c *treeCopy) writeHDF5(ctx context.Context, file string) (err error) {
 			err = f.Root().LinkExternal(item.path, e.TargetFile, strings.TrimPrefix(e.Target, e.TargetFile+":"))
 		}
 		if err != nil {
-			return h5errs.Translate(err)
+			return err
 		}
 	}
 	return nil
@@ -836,13 +835,13 @@ func (c *treeCopy) brokenLinks() {
 func (item *treeItem) writeGroup(g *h5.Group) (err error) {
 	if item.path != "/" {
 		if g, err = g.CreateGroup(item.path); err != nil {
-			return h5errs.Translate(err)
+			return err
 		}
-		defer func() { err = errors.Join(err, h5errs.Translate(g.Close())) }()
+		defer func() { err = errors.Join(err, g.Close()) }()
 	}
 	if item.comment != "" {
 		if err := g.SetComment(item.comment); err != nil {
-			return h5errs.Translate(err)
+			return err
 		}
 	}
 	return hdf5.WriteAttrs(g, item.attrs)

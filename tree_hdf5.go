@@ -14,7 +14,6 @@ import (
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/internal/dimscale"
 	"github.com/hyperslab/hyperslab/internal/h5copy"
-	"github.com/hyperslab/hyperslab/internal/h5errs"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/hdf5"
 )
@@ -111,7 +110,7 @@ func (n *hdf5Copy) plan(ctx context.Context) error {
 		if p.Kind == h5copy.Dangling {
 			c.report(from, what, "to deleted objects", "they become null")
 		} else {
-			c.lose(from, what, h5errs.Translate(p.Err))
+			c.lose(from, what, p.Err)
 		}
 	}
 	return nil
@@ -137,14 +136,14 @@ func (n *hdf5Copy) write(ctx context.Context, file string) (err error) {
 	g := n.c.source.file.Root()
 	if n.root != "" {
 		if g, err = g.OpenGroup(n.root); err != nil {
-			return h5errs.Translate(err)
+			return err
 		}
-		defer func() { err = errors.Join(err, h5errs.Translate(g.Close())) }()
+		defer func() { err = errors.Join(err, g.Close()) }()
 	}
 	if n.dst, err = h5copy.CreateLike(file, g); err != nil {
-		return h5errs.Translate(err)
+		return err
 	}
-	defer func() { err = errors.Join(err, h5errs.Translate(n.dst.Close())) }()
+	defer func() { err = errors.Join(err, n.dst.Close()) }()
 	found := n.copier.Problems
 	if err := n.run(ctx, directory); err != nil {
 		return err
@@ -152,7 +151,7 @@ func (n *hdf5Copy) write(ctx context.Context, file string) (err error) {
 	for _, p := range n.copier.Problems { // references to objects that could not be read
 		if !slices.ContainsFunc(found, func(x h5copy.Problem) bool { return x.Kind == p.Kind && x.Path == p.Path && x.What == p.What }) {
 			from, what := n.problem(p)
-			n.c.stats.Unreadable = append(n.c.stats.Unreadable, Problem{Path: from, What: what, Err: h5errs.Translate(p.Err)})
+			n.c.stats.Unreadable = append(n.c.stats.Unreadable, Problem{Path: from, What: what, Err: p.Err})
 		}
 	}
 	return n.labelAxes()
@@ -174,10 +173,10 @@ func (n *hdf5Copy) run(ctx context.Context, directory string) error {
 	n.copier = h5copy.New(n.c.source.file, n.dst, o)
 	err := n.copier.Group(ctx, "/"+n.root)
 	if e, ok := errors.AsType[*h5copy.PathError](err); ok {
-		return fmt.Errorf("%s: %w", n.from(e.Path), h5errs.Translate(e.Err))
+		return fmt.Errorf("%s: %w", n.from(e.Path), e.Err)
 	}
 	n.c.brokenLinks()
-	return h5errs.Translate(err)
+	return err
 }
 
 // from returns the path of an object in the source. at is its path in the target.
@@ -210,7 +209,7 @@ func (n *hdf5Copy) unreadable(ctx context.Context, at string, err error) bool {
 	if part {
 		err = p.Err
 	}
-	if err = h5errs.Translate(err); !n.c.skips(ctx, err) {
+	if !n.c.skips(ctx, err) {
 		return false
 	}
 	if part {
@@ -314,7 +313,7 @@ func (n *hdf5Copy) planScales() error {
 		}
 		axes, err := dimscale.Read(n.c.source.file.Root(), item.from, len(item.spec.Shape))
 		if err != nil {
-			return h5errs.Translate(err)
+			return err
 		}
 		for k, axis := range axes {
 			kept := 0
@@ -344,7 +343,7 @@ func (n *hdf5Copy) labelAxes() error {
 			err = errors.Join(d.SetAxisLabel(x.axis, x.name), d.Close())
 		}
 		if err != nil {
-			return fmt.Errorf("%s: label of dimension %d: %w", x.from, x.axis, h5errs.Translate(err))
+			return fmt.Errorf("%s: label of dimension %d: %w", x.from, x.axis, err)
 		}
 	}
 	return nil

@@ -10,7 +10,6 @@ import (
 
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/internal/h5attr"
-	"github.com/hyperslab/hyperslab/internal/h5errs"
 	"github.com/hyperslab/hyperslab/internal/textview"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
@@ -23,15 +22,14 @@ func (c *treeCopy) arrange(path string, attrs []ndarray.Attr) error {
 	}
 	o, err := c.source.file.Root().OpenObject(path)
 	if err != nil {
-		return h5errs.Translate(err)
+		return err
 	}
 	p, err := h5attr.ReadProperties(o)
 	fill := ""
 	if d, ok := o.(*h5.Dataset); ok && err == nil {
 		fill, err = textview.Fill(d)
-		err = h5errs.Translate(err)
 	}
-	if err = errors.Join(err, h5errs.Translate(o.Close())); err != nil {
+	if err = errors.Join(err, o.Close()); err != nil {
 		return err
 	}
 	if fill != "" {

@@ -11,7 +11,6 @@ import (
 
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/internal/dimscale"
-	"github.com/hyperslab/hyperslab/internal/h5errs"
 )
 
 // planScales determines the scales of each array from the dimension names. A dimension with a scale
@@ -85,7 +84,7 @@ func (c *treeCopy) attachScales(root *h5.Group) error {
 			item.axes[k].Scales = slices.DeleteFunc(item.axes[k].Scales, func(at string) bool { return absent[at] })
 		}
 		if err := dimscale.Attach(root, item.path, item.axes); err != nil {
-			return fmt.Errorf("%s: attach scales: %w", item.from, h5errs.Translate(err))
+			return fmt.Errorf("%s: attach scales: %w", item.from, err)
 		}
 	}
 	return nil

@@ -19,7 +19,6 @@ import (
 	"github.com/hyperslab/hyperslab/internal/detect"
 	"github.com/hyperslab/hyperslab/internal/errs"
 	"github.com/hyperslab/hyperslab/internal/format"
-	"github.com/hyperslab/hyperslab/internal/h5errs"
 	"github.com/hyperslab/hyperslab/internal/locate"
 	"github.com/hyperslab/hyperslab/internal/regular"
 	"github.com/hyperslab/hyperslab/internal/stores"
@@ -390,7 +389,7 @@ func (s *suspect) openHDF5(path string) (ndarray.Backend, error) {
 	}
 	f, err := h5.OpenReaderAt(s.file, info.Size(), nil)
 	if err != nil {
-		return nil, h5errs.Translate(err)
+		return nil, err
 	}
 	return hdf5.OpenIn(f.Root(), s.Object, s.Name, o)
 }

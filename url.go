@@ -14,7 +14,6 @@ import (
 	"github.com/hyperslab/hyperslab/internal/detect"
 	"github.com/hyperslab/hyperslab/internal/format/bcolztree"
 	"github.com/hyperslab/hyperslab/internal/format/cframe"
-	"github.com/hyperslab/hyperslab/internal/h5errs"
 	"github.com/hyperslab/hyperslab/internal/locate"
 	"github.com/hyperslab/hyperslab/internal/stores"
 	"github.com/hyperslab/hyperslab/internal/web"
@@ -168,7 +167,7 @@ func openURLArray(ctx context.Context, l locate.Location, o OpenOptions) (*ndarr
 	case u.format == HDF5:
 		f, err := u.hdf5File()
 		if err != nil {
-			return nil, h5errs.Translate(err)
+			return nil, err
 		}
 		// libhdf5 does not decode chunks that package chunkio decodes.
 		return array(hdf5.OpenIn(f.Root(), l.Object, name, &hdf5.OpenOptions{Untrusted: true, Missing: o.Missing}))

@@ -12,7 +12,6 @@ import (
 	"strings"
 
 	"github.com/hyperslab/hyperslab/h5"
-	"github.com/hyperslab/hyperslab/internal/h5errs"
 	"github.com/hyperslab/hyperslab/internal/h5walk"
 	"github.com/hyperslab/hyperslab/internal/locate"
 	"github.com/hyperslab/hyperslab/internal/stores"
@@ -441,7 +440,7 @@ func (w *walker) describe(at string, b ndarray.Backend) (e Entry, err error) {
 func (w *walker) hdf5(l locate.Location) (err error) {
 	f, done, err := w.openHDF5(l.File)
 	if err != nil {
-		return h5errs.Translate(err)
+		return err
 	}
 	defer func() { err = errors.Join(err, done()) }()
 	detail := h5walk.Sizes
