@@ -16,7 +16,6 @@ import (
 	"github.com/hyperslab/hyperslab/h5/h5value"
 	"github.com/hyperslab/hyperslab/internal/errs"
 	"github.com/hyperslab/hyperslab/internal/h5elem"
-	"github.com/hyperslab/hyperslab/internal/h5errs"
 	"github.com/hyperslab/hyperslab/internal/h5names"
 )
 
@@ -27,11 +26,11 @@ import (
 func Digest(ctx context.Context, o h5.Object, name string) (sum [sha256.Size]byte, err error) {
 	a, err := o.ReadAttribute(name)
 	if err != nil {
-		return sum, h5errs.Translate(err)
+		return sum, err
 	}
 	values, err := h5value.AttributeValues(&a)
 	if err != nil {
-		return sum, h5errs.Translate(err)
+		return sum, err
 	}
 	d := digest{o.File(), sha256.New()}
 	d.text(a.Datatype.String())
@@ -41,7 +40,7 @@ func Digest(ctx context.Context, o h5.Object, name string) (sum [sha256.Size]byt
 			return sum, err
 		}
 		if err := d.element(h5elem.ViewOf(&values, i)); err != nil {
-			return sum, h5errs.Translate(err)
+			return sum, err
 		}
 	}
 	d.Sum(sum[:0])

@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"github.com/hyperslab/hyperslab/h5"
-	"github.com/hyperslab/hyperslab/internal/h5errs"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -36,7 +35,7 @@ func ReadProperties(o h5.Object) (p Properties, err error) {
 	case *h5.Dataset:
 		info, err := o.Info()
 		if err != nil {
-			return p, h5errs.Translate(err)
+			return p, err
 		}
 		p.Layout, p.Alloc = layoutOf(&info), allocOf(&info)
 		if info.AttributeOrder == h5.NoCreationOrder {
@@ -45,12 +44,12 @@ func ReadProperties(o h5.Object) (p Properties, err error) {
 	case *h5.Group:
 		info, err := o.Info()
 		if err != nil {
-			return p, h5errs.Translate(err)
+			return p, err
 		}
 		if info.Options.Order != h5.NoCreationOrder {
 			for l, err := range o.LinksIn(h5.ByCreation) {
 				if err != nil {
-					return p, h5errs.Translate(err)
+					return p, err
 				}
 				p.Links = append(p.Links, l.Name)
 			}
@@ -68,7 +67,7 @@ func ReadProperties(o h5.Object) (p Properties, err error) {
 			return p, nil // beside an attribute of an unknown type, libhdf5 lists none
 		}
 		if err != nil {
-			return p, h5errs.Translate(err)
+			return p, err
 		}
 		attrs = append(attrs, a)
 	}

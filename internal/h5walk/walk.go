@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/hyperslab/hyperslab/h5"
-	"github.com/hyperslab/hyperslab/internal/h5errs"
 	"github.com/hyperslab/hyperslab/internal/h5warm"
 	"github.com/hyperslab/hyperslab/ndarray/hdf5"
 )
@@ -71,7 +70,7 @@ const (
 func Walk(f *h5.File, file, at string, detail Detail, visit func(Object) (descend bool, err error)) error {
 	info, err := f.Root().ObjectInfo(at)
 	if err != nil {
-		return h5errs.Translate(err)
+		return err
 	}
 	w := walker{file: file, detail: detail, visit: visit, seen: make(map[objectID]string)}
 	if r, size := f.Source(); r != nil {
@@ -118,7 +117,7 @@ func (w *walker) object(parent *h5.Group, name, at string, info h5.ObjectInfo) e
 		}
 	case h5.DatatypeObject:
 		t, err := parent.CommittedDatatype(name)
-		if o.Err = h5errs.Translate(err); err == nil {
+		if o.Err = err; err == nil {
 			o.Type = t.String()
 		}
 	}
@@ -129,7 +128,7 @@ func (w *walker) object(parent *h5.Group, name, at string, info h5.ObjectInfo) e
 func Describe(parent *h5.Group, name, path string, o *hdf5.DescribeOptions) (hdf5.Description, error) {
 	d, err := parent.OpenDataset(name)
 	if err != nil {
-		return hdf5.Description{}, h5errs.Translate(err)
+		return hdf5.Description{}, err
 	}
 	description, err := hdf5.Describe(d, path, o)
 	return description, errors.Join(err, h5errs.Translate(d.Close()))
@@ -141,7 +140,7 @@ func (w *walker) group(parent *h5.Group, name string, o Object) (err error) {
 	w.warm.Links(o.Info.Address)
 	g, openErr := parent.OpenGroup(name)
 	if openErr == nil {
-		defer func() { err = errors.Join(err, h5errs.Translate(g.Close())) }()
+		defer func() { err = errors.Join(err, g.Close()) }()
 		for l, lerr := range g.Links() {
 			if lerr != nil {
 				openErr = lerr
@@ -153,7 +152,7 @@ func (w *walker) group(parent *h5.Group, name string, o Object) (err error) {
 		o.Comment, cerr = g.Comment()
 		openErr = errors.Join(openErr, cerr)
 	}
-	o.Err = h5errs.Translate(openErr)
+	o.Err = openErr
 	if descend, err := w.visit(o); !descend || err != nil {
 		return err
 	}
@@ -191,7 +190,7 @@ func (w *walker) link(parent *h5.Group, at string, l *h5.Link) error {
 	}
 	info, err := parent.ObjectInfo(l.Name)
 	if err != nil {
-		return w.emit(Object{Path: at, Err: h5errs.Translate(err)})
+		return w.emit(Object{Path: at, Err: err})
 	}
 	return w.object(parent, l.Name, at, info)
 }

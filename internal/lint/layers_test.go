@@ -37,7 +37,6 @@ var layers = []struct {
 	{"internal/verify", 70, false},
 	{"internal/recovery", 80, false},
 	{"internal/h5types", 30, false},
-	{"internal/h5errs", 25, false},
 	{"internal/h5attr", 35, false},
 	{"internal/h5names", 25, false},
 	{"internal/h5elem", 25, false},

@@ -21,7 +21,6 @@ import (
 	"github.com/hyperslab/hyperslab/internal/format"
 	"github.com/hyperslab/hyperslab/internal/format/h5file"
 	"github.com/hyperslab/hyperslab/internal/h5check"
-	"github.com/hyperslab/hyperslab/internal/h5errs"
 	"github.com/hyperslab/hyperslab/internal/h5parts"
 	"github.com/hyperslab/hyperslab/internal/h5walk"
 	"github.com/hyperslab/hyperslab/ndarray"
@@ -537,5 +536,5 @@ func (u *h5File) opened(object string, err error) error {
 	if err == nil || errors.Is(err, ndarray.ErrType) {
 		return nil
 	}
-	return u.job.note(Place{Object: object, What: "object, read by the library", Offset: -1, Chunk: -1, Err: h5errs.Translate(err)})
+	return u.job.note(Place{Object: object, What: "object, read by the library", Offset: -1, Chunk: -1, Err: err})
 }

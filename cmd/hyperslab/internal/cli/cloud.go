@@ -22,7 +22,6 @@ import (
 	"github.com/hyperslab/hyperslab/internal/errs"
 	"github.com/hyperslab/hyperslab/internal/format"
 	"github.com/hyperslab/hyperslab/internal/format/h5file"
-	"github.com/hyperslab/hyperslab/internal/h5errs"
 	"github.com/hyperslab/hyperslab/internal/regular"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/remote"
@@ -400,7 +399,7 @@ func (o *cloudFlags) chunks(m ndarray.Meta) []int64 {
 func (r *repacker) createCloud(file string) (*h5.File, error) {
 	creation, err := r.src.Creation()
 	if err != nil {
-		return nil, h5errs.Translate(err)
+		return nil, err
 	}
 	src, err := os.Open(r.file)
 	if err != nil {
@@ -425,7 +424,7 @@ func (r *repacker) createCloud(file string) (*h5.File, error) {
 		creation.UserBlock = max(creation.UserBlock, creation.Space.PageSize)
 	}
 	dst, err := h5.Create(file, &h5.CreateOptions{Low: h5.V110, Creation: &creation})
-	return dst, h5errs.Translate(err)
+	return dst, err
 }
 
 // cloudPage returns the size of a page for n bytes of metadata: a power of two.

@@ -18,7 +18,6 @@ import (
 	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/term"
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/internal/dimscale"
-	"github.com/hyperslab/hyperslab/internal/h5errs"
 	"github.com/hyperslab/hyperslab/internal/locate"
 	"github.com/hyperslab/hyperslab/internal/textview"
 	"github.com/hyperslab/hyperslab/ndarray"
@@ -127,12 +126,12 @@ func (o *convertFlags) mayAdd(source string, to locate.Location) (err error) {
 	}
 	f, err := h5.Open(to.File, h5.ReadOnly)
 	if err != nil {
-		return ndarray.Wrap("open", to.File, h5errs.Translate(err))
+		return ndarray.Wrap("open", to.File, err)
 	}
-	defer func() { err = errors.Join(err, h5errs.Translate(f.Close())) }()
+	defer func() { err = errors.Join(err, f.Close()) }()
 	exists, err := f.Root().HasLink("/" + strings.Trim(to.Object, "/"))
 	if err != nil {
-		return ndarray.Wrap("create", to.String(), h5errs.Translate(err))
+		return ndarray.Wrap("create", to.String(), err)
 	}
 	if exists {
 		return &ndarray.Error{Op: "create", Path: to.String(), Err: ndarray.ErrExists}

@@ -20,7 +20,6 @@ import (
 	"github.com/hyperslab/hyperslab/internal/atomicfile"
 	"github.com/hyperslab/hyperslab/internal/errs"
 	"github.com/hyperslab/hyperslab/internal/h5copy"
-	"github.com/hyperslab/hyperslab/internal/h5errs"
 	"github.com/hyperslab/hyperslab/internal/locate"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/remote"
@@ -358,9 +357,9 @@ func (a *app) copyObjects(ctx context.Context, files *hdf5Files, from []locate.L
 		}
 		dst, err = h5copy.CreatePlain(file, like)
 		if err != nil {
-			return h5errs.Translate(err)
+			return err
 		}
-		done = func() error { return h5errs.Translate(dst.Close()) }
+		done = dst.Close
 	} else {
 		for i, loc := range from {
 			if within[i] {
@@ -400,12 +399,12 @@ func (a *app) copyObjects(ctx context.Context, files *hdf5Files, from []locate.L
 				failed, err = a.copySet(ctx, src, dst, set, target, o)
 			}
 			if err = errors.Join(err, files.limit()); err != nil {
-				return ndarray.Wrap("copy", set.location(failed), h5errs.Translate(err))
+				return ndarray.Wrap("copy", set.location(failed), err)
 			}
 		}
 		if prepare {
 			if err := replaceTargets(dst, names, target, o.force); err != nil {
-				return h5errs.Translate(err)
+				return err
 			}
 		}
 	}
@@ -467,7 +466,7 @@ func (a *app) planCopies(ctx context.Context, files *hdf5Files, from []locate.Lo
 			return err
 		}
 		if failed, err := apart(src, &set, names); err != nil {
-			return ndarray.Wrap("copy", set.location(failed), h5errs.Translate(err))
+			return ndarray.Wrap("copy", set.location(failed), err)
 		}
 	}
 	for i, loc := range from {
@@ -476,7 +475,7 @@ func (a *app) planCopies(ctx context.Context, files *hdf5Files, from []locate.Lo
 			_, err = src.Link(loc.Object)
 		}
 		if err != nil {
-			return ndarray.Wrap("copy", loc.String(), h5errs.Translate(err))
+			return ndarray.Wrap("copy", loc.String(), err)
 		}
 		if there && !o.force {
 			dst, err := root(file)
@@ -486,7 +485,7 @@ func (a *app) planCopies(ctx context.Context, files *hdf5Files, from []locate.Lo
 			if err == nil {
 				return ndarray.Wrap("copy", loc.String(), fmt.Errorf("%w: %s", ndarray.ErrExists, locate.Location{File: file, Object: names[i]}))
 			}
-			if err = h5errs.Translate(err); !errors.Is(err, ndarray.ErrNotFound) {
+			if !errors.Is(err, ndarray.ErrNotFound) {
 				return err
 			}
 		}
@@ -612,7 +611,7 @@ func replaceTargets(dst *h5.File, names []string, target string, force bool) err
 			err = dst.Root().Unlink(name)
 		}
 		if err != nil && !errors.Is(err, h5.ErrNotFound) {
-			return ndarray.Wrap("replace", locate.Location{File: target, Object: name}.String(), h5errs.Translate(err))
+			return ndarray.Wrap("replace", locate.Location{File: target, Object: name}.String(), err)
 		}
 	}
 	return nil

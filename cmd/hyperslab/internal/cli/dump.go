@@ -16,7 +16,6 @@ import (
 	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/term"
 	"github.com/hyperslab/hyperslab/h5/ddl"
 	"github.com/hyperslab/hyperslab/internal/cf"
-	"github.com/hyperslab/hyperslab/internal/h5errs"
 	"github.com/hyperslab/hyperslab/internal/locate"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
@@ -225,7 +224,7 @@ func (a *app) dumpDDL(ctx context.Context, args []string, o *dumpFlags) (err err
 		err = errors.Join(err, done())
 	}
 	if what.Object != "" {
-		err = ndarray.Wrap("dump", locate.Location{File: d.file, Object: what.Object}.String(), h5errs.Translate(err))
+		err = ndarray.Wrap("dump", locate.Location{File: d.file, Object: what.Object}.String(), err)
 	}
 	return err
 }

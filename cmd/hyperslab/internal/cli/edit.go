@@ -14,7 +14,6 @@ import (
 	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/term"
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/internal/filelock"
-	"github.com/hyperslab/hyperslab/internal/h5errs"
 )
 
 // editFlags are the flags of commands that change a file.
@@ -128,9 +127,9 @@ func (e *editFlags) openInPlace(ctx context.Context, file string) (f *h5.File, d
 		return err
 	})
 	if err != nil {
-		return nil, nil, errors.Join(h5errs.Translate(err), lock.Release())
+		return nil, nil, errors.Join(err, lock.Release())
 	}
-	return f, func() error { return errors.Join(h5errs.Translate(f.Close()), lock.Check(), lock.Release()) }, nil
+	return f, func() error { return errors.Join(f.Close(), lock.Check(), lock.Release()) }, nil
 }
 
 // growing returns a function that returns how many bytes a file or directory has grown since now.

@@ -16,7 +16,6 @@ import (
 
 	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/term"
 	"github.com/hyperslab/hyperslab/h5"
-	"github.com/hyperslab/hyperslab/internal/h5errs"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -141,7 +140,6 @@ func (p *pickFlags) unreadable(a *app, command string, list *[]string) func(path
 		return nil
 	}
 	return func(path string, err error) bool {
-		err = h5errs.Translate(err)
 		switch {
 		case errors.Is(err, ndarray.ErrCorrupt), errors.Is(err, h5.ErrNoFilter), errors.Is(err, errors.ErrUnsupported), errors.Is(err, ndarray.ErrFormat):
 		default:

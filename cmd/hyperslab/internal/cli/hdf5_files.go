@@ -9,7 +9,6 @@ import (
 	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/internal/detect"
-	"github.com/hyperslab/hyperslab/internal/h5errs"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/remote"
 )
@@ -62,7 +61,7 @@ func (s *hdf5Files) file(name string) (*h5.File, error) {
 	}
 	if err != nil {
 		delete(s.open, name)
-		return nil, h5errs.Translate(err)
+		return nil, err
 	}
 	s.open[name] = &hdf5File{file: f}
 	return f, nil
@@ -76,7 +75,7 @@ func (s *hdf5Files) close(name string) error {
 	case f == nil:
 		return nil
 	case f.file != nil:
-		return h5errs.Translate(f.file.Close())
+		return f.file.Close()
 	}
 	return f.detected.Close()
 }

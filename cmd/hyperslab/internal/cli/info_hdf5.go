@@ -12,7 +12,6 @@ import (
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/internal/dimscale"
 	"github.com/hyperslab/hyperslab/internal/format/h5file"
-	"github.com/hyperslab/hyperslab/internal/h5errs"
 	"github.com/hyperslab/hyperslab/internal/h5parts"
 	"github.com/hyperslab/hyperslab/internal/locate"
 	"github.com/hyperslab/hyperslab/ndarray"
@@ -60,15 +59,15 @@ func (a *app) withDataset(address string, f func(file *h5.File, d *h5.Dataset) e
 	}
 	file, err := a.openHDF5(loc.File)
 	if err != nil {
-		return h5errs.Translate(err)
+		return err
 	}
-	defer func() { err = errors.Join(err, h5errs.Translate(file.Close())) }()
+	defer func() { err = errors.Join(err, file.Close()) }()
 	d, err := file.Root().OpenDataset("/" + strings.Trim(loc.Object, "/"))
 	if err != nil {
-		return h5errs.Translate(err)
+		return err
 	}
-	defer func() { err = errors.Join(err, h5errs.Translate(d.Close())) }()
-	return h5errs.Translate(f(file, d))
+	defer func() { err = errors.Join(err, d.Close()) }()
+	return f(file, d)
 }
 
 // hdf5Of returns the storage of an HDF5 dataset in the file called name. It returns nil for an
@@ -80,11 +79,11 @@ func hdf5Of(arr *ndarray.Array, name string) (*hdf5Doc, error) {
 	}
 	info, err := b.Dataset().Info()
 	if err != nil {
-		return nil, h5errs.Translate(err)
+		return nil, err
 	}
 	doc := newHDF5Doc(&info)
 	doc.Since, err = readableSince(b.Dataset(), name)
-	return doc, h5errs.Translate(err)
+	return doc, err
 }
 
 func newHDF5Doc(info *h5.DatasetInfo) *hdf5Doc {
@@ -203,7 +202,7 @@ func (a *app) scalePath(arr *ndarray.Array, axis int) (string, error) {
 		return "", nil
 	}
 	first, err := dimscale.First(b.Dataset(), len(arr.Shape()), axis)
-	return first, h5errs.Translate(err)
+	return first, err
 }
 
 // rows adds the lines of info.

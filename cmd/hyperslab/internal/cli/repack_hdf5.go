@@ -15,7 +15,6 @@ import (
 	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/internal/h5copy"
-	"github.com/hyperslab/hyperslab/internal/h5errs"
 	"github.com/hyperslab/hyperslab/internal/locate"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/hdf5"
@@ -86,15 +85,15 @@ func (r *repacker) write(ctx context.Context, file string) (err error) {
 		r.dst, err = h5copy.Create(file, r.src)
 	}
 	if err != nil {
-		return h5errs.Translate(err)
+		return err
 	}
 	r.bytes, r.rewritten, r.kept = 0, 0, 0
-	if err := errors.Join(r.pass(ctx), h5errs.Translate(r.dst.Close())); err != nil {
+	if err := errors.Join(r.pass(ctx), r.dst.Close()); err != nil {
 		return err
 	}
 	creation, err := r.src.Creation()
 	if err != nil {
-		return h5errs.Translate(err)
+		return err
 	}
 	return h5copy.CopyUserBlock(file, r.file, creation.UserBlock)
 }
@@ -106,7 +105,7 @@ func (r *repacker) pass(ctx context.Context) error {
 		if e, ok := errors.AsType[*h5copy.PathError](err); ok {
 			at, err = r.file+":"+e.Path, e.Err
 		}
-		return ndarray.Wrap("repack", at, h5errs.Translate(err))
+		return ndarray.Wrap("repack", at, err)
 	}
 	r.problems = c.Problems
 	return nil

@@ -14,7 +14,6 @@ import (
 	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/term"
 	"github.com/hyperslab/hyperslab/h5"
-	"github.com/hyperslab/hyperslab/internal/h5errs"
 	"github.com/hyperslab/hyperslab/internal/locate"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/remote"
@@ -129,14 +128,14 @@ func removable(open *hdf5Files, file string, paths []string, o *rmFlags) error {
 			continue
 		}
 		if err != nil {
-			return ndarray.Wrap("remove", file+":"+path, h5errs.Translate(err))
+			return ndarray.Wrap("remove", file+":"+path, err)
 		}
 		if link.Kind != h5.HardLink || o.recursive {
 			continue
 		}
 		info, err := f.Root().ObjectInfo(path)
 		if err != nil {
-			return h5errs.Translate(err)
+			return err
 		}
 		if info.Kind == h5.GroupObject {
 			return usagef("%s:%s is a group; -r removes it with its members", file, path)
@@ -158,13 +157,13 @@ func (a *app) planRemoval(ctx context.Context, open *hdf5Files, file string, pat
 			continue
 		}
 		if err != nil {
-			return ndarray.Wrap("remove", file+":"+path, h5errs.Translate(err))
+			return ndarray.Wrap("remove", file+":"+path, err)
 		}
 		what := "a link"
 		if link.Kind == h5.HardLink {
 			info, err := f.Root().ObjectInfo(path)
 			if err != nil {
-				return ndarray.Wrap("remove", file+":"+path, h5errs.Translate(err))
+				return ndarray.Wrap("remove", file+":"+path, err)
 			}
 			if what = "one of " + term.Plural(int64(info.Links), "name"); info.Links == 1 {
 				what = term.FormatBytes(storedBelow(ctx, f.Root(), path))
@@ -186,7 +185,7 @@ func (e *editFlags) unlink(ctx context.Context, file string, paths []string) (er
 	for _, path := range paths {
 		err := f.Root().Unlink(path)
 		if err != nil && !errors.Is(err, h5.ErrNotFound) {
-			return ndarray.Wrap("remove", fmt.Sprintf("%s:%s", file, path), h5errs.Translate(err))
+			return ndarray.Wrap("remove", fmt.Sprintf("%s:%s", file, path), err)
 		}
 	}
 	return nil
