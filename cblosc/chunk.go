@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"unsafe"
 
+	"github.com/hyperslab/hyperslab/internal/errs"
 	"github.com/hyperslab/hyperslab/internal/guard"
 )
 
@@ -95,12 +96,16 @@ func checkAlone(b []byte, allow Allow) (guard.Chunk, error) {
 	return h, nil
 }
 
-// invalid adds ErrFormat to an error of package guard.
+// invalid adds ErrFormat to an error of package guard. A frame or chunk of the right format is
+// corrupt.
 func invalid(err error) error {
 	if err == nil || errors.As(err, new(*mediumError)) || errors.Is(err, errors.ErrUnsupported) {
 		return err
 	}
-	return fmt.Errorf("%w: %w", ErrFormat, err)
+	if guard.IsForeign(err) {
+		return fmt.Errorf("%w: %w", ErrFormat, err)
+	}
+	return fmt.Errorf("%w: %w", errs.ErrInvalidBytes, err)
 }
 
 // Special is the kind of a special chunk, whose data follows from its header.

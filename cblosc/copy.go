@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/hyperslab/hyperslab/internal/errs"
 	"github.com/hyperslab/hyperslab/internal/guard"
 	"github.com/hyperslab/hyperslab/internal/regular"
 )
@@ -217,7 +218,7 @@ func isFrame(path string) error {
 		}
 		for _, e := range list {
 			if name := e.Name(); e.IsDir() || !guard.IsFrameFile(name) {
-				return fmt.Errorf("%w: %s is not a file of a sparse frame", ErrFormat, name)
+				return fmt.Errorf("%w: %s is not a file of a sparse frame", errs.ErrInvalidKind, name)
 			}
 		}
 	} else if err := regular.Check(path, info); err != nil { // also a link to a regular file
@@ -226,7 +227,7 @@ func isFrame(path string) error {
 	f, found, err := regular.Open(index)
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && info.IsDir():
-		return fmt.Errorf("a directory without %s: %w", guard.IndexFile, ErrFormat)
+		return fmt.Errorf("a directory without %s: %w", guard.IndexFile, errs.ErrInvalidKind)
 	case errors.Is(err, regular.ErrNot):
 		return fmt.Errorf("%w: %w", ErrFormat, err)
 	case err != nil:

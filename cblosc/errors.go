@@ -22,7 +22,7 @@ var (
 	ErrClosed = errs.ErrClosed
 	// ErrBroken means that an earlier write failed half-way. The stored content is unknown until it
 	// is opened again.
-	ErrBroken = errors.New("an earlier write failed, open it again")
+	ErrBroken = errs.New("an earlier write failed, open it again", errs.ErrCorrupt)
 	// ErrReadOnly means that the value was opened read-only.
 	ErrReadOnly = errs.ErrReadOnly
 	// ErrSize means that a buffer has the wrong length. The message contains both sizes.
@@ -33,14 +33,14 @@ var (
 	ErrParam = errs.ErrParam
 	// ErrLimit means that a limit of the library is exceeded: 2 GiB per chunk, 16 metalayers of
 	// each kind, 31 bytes per name.
-	ErrLimit = errors.New("limit of the library exceeded")
+	ErrLimit = errs.New("limit of the library exceeded", errs.ErrShape)
 	// ErrNotFound means that no metalayer has that name.
 	ErrNotFound = errs.ErrNotFound
 	// ErrExists means that the file, directory or metalayer already exists.
 	ErrExists = errs.ErrExists
 	// ErrFormat means that the bytes are not a valid chunk, frame or array. The error chain
 	// contains a *format.Error with the location.
-	ErrFormat = errors.New("invalid")
+	ErrFormat = errs.ErrInvalid
 )
 
 // Code is a result of the library (BLOSC2_ERROR_*). errors.Is maps some codes to the sentinels of
@@ -73,7 +73,7 @@ func (c Code) Error() string {
 func (c Code) Is(target error) bool {
 	switch c {
 	case codeData, codeInvalidHeader, codeReadBuffer, codeRunLength, codeDictionary:
-		return target == ErrFormat
+		return target == ErrFormat || target == errs.ErrCorrupt
 	case codeVersion, codeCodecSupport:
 		return target == errors.ErrUnsupported
 	case codeInvalidParam:
@@ -152,7 +152,7 @@ func failed(op, path string, cerr *C.goblosc2_err_t) error {
 	case cerr.sys != 0:
 		e.Err = errs.Errno(int(cerr.sys))
 	case (e.Code == codeFailure || e.Code == codeNullPointer) && reads[op]:
-		e.Err = ErrFormat // corrupt data, for which the library has no reason
+		e.Err = errs.ErrInvalidBytes // corrupt data, for which the library has no reason
 	}
 	return e
 }

@@ -18,6 +18,7 @@ import (
 	"unicode"
 	"unsafe"
 
+	"github.com/hyperslab/hyperslab/internal/errs"
 	"github.com/hyperslab/hyperslab/internal/guard"
 	"github.com/hyperslab/hyperslab/internal/regular"
 )
@@ -384,7 +385,7 @@ func checkArray(f *guard.Frame) (guard.Array, error) {
 	case !ok && (f.VariableChunks || f.VLBlocks):
 		return m, fmt.Errorf("%w: a frame of format %d without an array: its chunks, of variable length, hold objects", errors.ErrUnsupported, f.Version)
 	case !ok:
-		return m, fmt.Errorf("%w: a frame without a b2nd or caterva metalayer", ErrFormat)
+		return m, fmt.Errorf("%w: a frame without a b2nd or caterva metalayer", errs.ErrInvalidKind)
 	case len(m.Shape) > MaxDim:
 		return m, errTooManyDims(len(m.Shape))
 	}

@@ -17,6 +17,7 @@ import (
 	"strings"
 	"unsafe"
 
+	"github.com/hyperslab/hyperslab/internal/errs"
 	"github.com/hyperslab/hyperslab/internal/guard"
 )
 
@@ -41,7 +42,7 @@ type LibraryInfo struct {
 func LibraryReading(b []byte) (LibraryInfo, error) {
 	const op = "read chunk header"
 	if len(b) < guard.Blosc1Header {
-		return LibraryInfo{}, refused(op, "", fmt.Errorf("%w: %d bytes, a header has %d", ErrFormat, len(b), guard.Blosc1Header))
+		return LibraryInfo{}, refused(op, "", fmt.Errorf("%w: %d bytes, a header has %d", errs.ErrInvalidBytes, len(b), guard.Blosc1Header))
 	}
 	var cerr C.goblosc2_err_t
 	var f C.goblosc2_chunk_facts_t
@@ -49,7 +50,7 @@ func LibraryReading(b []byte) (LibraryInfo, error) {
 		return LibraryInfo{}, failed(op, "", &cerr)
 	}
 	if f.same == 0 {
-		return LibraryInfo{}, refused(op, "", fmt.Errorf("%w: the sizes in a chunk differ between the interfaces of Blosc1 and Blosc2", ErrFormat))
+		return LibraryInfo{}, refused(op, "", fmt.Errorf("%w: the sizes in a chunk differ between the interfaces of Blosc1 and Blosc2", errs.ErrInvalidBytes))
 	}
 	return LibraryInfo{
 		Version: int(f.version), VersionLZ: int(f.versionlz), Flags: int(f.flags), TypeSize: int(f.typesize),

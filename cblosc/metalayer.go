@@ -12,6 +12,8 @@ import (
 	"iter"
 	"strings"
 	"unsafe"
+
+	"github.com/hyperslab/hyperslab/internal/errs"
 )
 
 // Limits of metalayers.
@@ -147,7 +149,7 @@ func (m *Metalayers) Size(name string) (content, stored int64, err error) {
 	var cStored C.int32_t
 	n := C.goblosc2_meta_size(m.s.h.c, cBool(m.vl), cString(name), &cStored)
 	if n < 0 {
-		return 0, 0, m.refused("measure", name, ErrFormat)
+		return 0, 0, m.refused("measure", name, errs.ErrInvalidBytes)
 	}
 	return int64(n), int64(cStored), nil
 }

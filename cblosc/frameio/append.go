@@ -10,6 +10,7 @@ import (
 
 	"github.com/hyperslab/hyperslab/cblosc"
 	"github.com/hyperslab/hyperslab/internal/atomicfile"
+	"github.com/hyperslab/hyperslab/internal/errs"
 	"github.com/hyperslab/hyperslab/internal/filelock"
 	"github.com/hyperslab/hyperslab/internal/format/b2ndmeta"
 	"github.com/hyperslab/hyperslab/internal/format/cframe"
@@ -194,7 +195,7 @@ func resume(f *Frame, o *AppendOptions) (*Writer, error) {
 		return nil, err
 	}
 	if header != int(h.HeaderSize) {
-		return nil, fmt.Errorf("%w: a header of %d bytes, want %d", cblosc.ErrFormat, h.HeaderSize, header)
+		return nil, fmt.Errorf("%w: a header of %d bytes, want %d", errs.ErrInvalidBytes, h.HeaderSize, header)
 	}
 	for _, l := range f.head.Trailer.VLMetalayers {
 		w.vlmeta = append(w.vlmeta, cblosc.Metalayer{Name: l.Name, Content: l.Content})

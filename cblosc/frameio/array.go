@@ -14,6 +14,7 @@ import (
 	"github.com/hyperslab/hyperslab/internal/boxes"
 	"github.com/hyperslab/hyperslab/internal/ceil"
 	"github.com/hyperslab/hyperslab/internal/chunked"
+	"github.com/hyperslab/hyperslab/internal/errs"
 	"github.com/hyperslab/hyperslab/internal/format/b2ndmeta"
 	"github.com/hyperslab/hyperslab/internal/format/chunk"
 )
@@ -60,7 +61,7 @@ func (f *Frame) Array() (*Array, error) {
 	const op = "open array"
 	m, ok, err := f.head.Array()
 	if err == nil && !ok {
-		err = fmt.Errorf("%w: a frame without a b2nd or caterva metalayer", cblosc.ErrFormat)
+		err = fmt.Errorf("%w: a frame without a b2nd or caterva metalayer", errs.ErrInvalidKind)
 	}
 	if err != nil {
 		return nil, &Error{op, f.path, -1, invalid(err)}

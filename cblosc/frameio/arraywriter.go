@@ -18,6 +18,7 @@ import (
 	"github.com/hyperslab/hyperslab/cblosc"
 	"github.com/hyperslab/hyperslab/internal/boxes"
 	"github.com/hyperslab/hyperslab/internal/chunked"
+	"github.com/hyperslab/hyperslab/internal/errs"
 	"github.com/hyperslab/hyperslab/internal/filelock"
 	"github.com/hyperslab/hyperslab/internal/format/b2ndmeta"
 	"github.com/hyperslab/hyperslab/internal/format/cframe"
@@ -198,7 +199,7 @@ func (w *ArrayWriter) grow(rows int64) error {
 			x.Caterva = l.Name == b2ndmeta.CatervaName
 			content := x.Append(nil)
 			if len(content) != len(l.Content) {
-				return fmt.Errorf("%w: a metalayer %q of %d bytes, want %d", cblosc.ErrFormat, l.Name, len(l.Content), len(content))
+				return fmt.Errorf("%w: a metalayer %q of %d bytes, want %d", errs.ErrInvalidBytes, l.Name, len(l.Content), len(content))
 			}
 			w.w.params.Meta[i].Content = content
 		}

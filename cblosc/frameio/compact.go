@@ -17,6 +17,7 @@ import (
 
 	"github.com/hyperslab/hyperslab/cblosc"
 	"github.com/hyperslab/hyperslab/internal/atomicfile"
+	"github.com/hyperslab/hyperslab/internal/errs"
 	"github.com/hyperslab/hyperslab/internal/filelock"
 	"github.com/hyperslab/hyperslab/internal/format/cframe"
 )
@@ -191,7 +192,7 @@ func (f *Frame) copyChunks(w io.Writer, offsets []cframe.Offset, cbytes int64) e
 		at += int64(len(b))
 	}
 	if at != cbytes {
-		return fmt.Errorf("%w: chunks of %d bytes, they had %d when they were measured", cblosc.ErrFormat, at, cbytes)
+		return fmt.Errorf("%w: chunks of %d bytes, they had %d when they were measured", errs.ErrInvalidBytes, at, cbytes)
 	}
 	return nil
 }
@@ -204,7 +205,7 @@ func (f *Frame) sameSize(path string) error {
 	}
 	if c.NumChunks() != f.NumChunks() || c.NBytes() != f.NBytes() {
 		err = fmt.Errorf("%w: the new file has %d chunks of %d bytes of values, want %d of %d",
-			cblosc.ErrFormat, c.NumChunks(), c.NBytes(), f.NumChunks(), f.NBytes())
+			errs.ErrInvalidBytes, c.NumChunks(), c.NBytes(), f.NumChunks(), f.NBytes())
 	}
 	return errors.Join(err, c.Close())
 }

@@ -58,14 +58,17 @@ func hold(op string, lock *filelock.Lock, path string) (*filelock.Lock, error) {
 	return nil, &Error{op, path, -1, err}
 }
 
-// invalid adds cblosc.ErrFormat to an error of the format packages. Errors of the file system and
-// errors.ErrUnsupported are unchanged.
+// invalid adds cblosc.ErrFormat to an error of the format packages. A frame or chunk of the right
+// format is corrupt. Errors of the file system and errors.ErrUnsupported are unchanged.
 func invalid(err error) error {
 	var file *fs.PathError
 	if err == nil || errors.As(err, &file) || errors.Is(err, fs.ErrClosed) || errors.Is(err, cblosc.ErrFormat) || errors.Is(err, errors.ErrUnsupported) {
 		return err
 	}
-	return fmt.Errorf("%w: %w", cblosc.ErrFormat, err)
+	if errors.Is(err, format.ErrMagic) {
+		return fmt.Errorf("%w: %w", cblosc.ErrFormat, err)
+	}
+	return fmt.Errorf("%w: %w", errs.ErrInvalidBytes, err)
 }
 
 // corrupt returns an error for a field of a chunk that does not match the frame.

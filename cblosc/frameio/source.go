@@ -15,6 +15,7 @@ import (
 	"syscall"
 
 	"github.com/hyperslab/hyperslab/cblosc"
+	"github.com/hyperslab/hyperslab/internal/errs"
 	"github.com/hyperslab/hyperslab/internal/format"
 	"github.com/hyperslab/hyperslab/internal/format/cframe"
 	"github.com/hyperslab/hyperslab/internal/format/chunk"
@@ -247,7 +248,7 @@ func (s fsSource) read(p []byte, o cframe.Offset, from int64) (n int, err error)
 		return 0, err
 	}
 	if !info.Mode().IsRegular() {
-		return 0, fmt.Errorf("%w: %s is not a regular file", cblosc.ErrFormat, name)
+		return 0, fmt.Errorf("%w: %s is not a regular file", errs.ErrInvalidKind, name)
 	}
 	f, err := s.fsys.Open(name)
 	if err != nil {
@@ -317,7 +318,7 @@ func openDir(path string, l cframe.Limits) (f *cframe.Frame, _ source, err error
 		f, err = cframe.ReadDirLimits(root.FS(), l)
 	}
 	if errors.Is(err, fs.ErrNotExist) {
-		err = fmt.Errorf("%w: a directory without %s", cblosc.ErrFormat, cframe.IndexFile)
+		err = fmt.Errorf("%w: a directory without %s", errs.ErrInvalidKind, cframe.IndexFile)
 	}
 	if err != nil {
 		return nil, nil, errors.Join(err, root.Close())

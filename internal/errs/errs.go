@@ -25,6 +25,15 @@ var (
 	ErrLocked  = errors.New("file is locked")
 )
 
+// ErrInvalid is the sentinel of package cblosc for bytes that are not a valid chunk, frame or
+// array. ErrInvalidBytes and ErrInvalidKind match it and also the condition of package ndarray:
+// corrupt bytes, or a file or frame of another kind.
+var (
+	ErrInvalid      = errors.New("invalid")
+	ErrInvalidBytes = New("invalid", ErrInvalid, ErrCorrupt)
+	ErrInvalidKind  = New("invalid", ErrInvalid, ErrFormat)
+)
+
 // New returns a sentinel with a text of its own. It also matches the more general ones in above, so
 // that a caller of an outer package finds its condition in the error of an inner one.
 func New(text string, above ...error) error { return &sentinel{text, above} }

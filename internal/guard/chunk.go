@@ -196,6 +196,9 @@ func Invalid(err error) bool {
 		func(target error) bool { return errors.Is(err, target) })
 }
 
+// IsForeign reports whether err means that the input has another format.
+func IsForeign(err error) bool { return errors.Is(err, format.ErrMagic) }
+
 func badChunk(what string, offset int, got, want any, err error) error {
 	return &format.Error{Format: "blosc chunk", What: what, Offset: int64(offset), Got: fmt.Sprint(got), Want: fmt.Sprint(want), Err: err}
 }
