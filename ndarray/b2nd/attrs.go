@@ -52,7 +52,7 @@ func checkLayer(vl interface {
 }, name string) error {
 	content, stored, err := vl.Size(name)
 	if err != nil {
-		return translate(err)
+		return err
 	}
 	return format.CheckLayer(name, content, stored)
 }
@@ -61,7 +61,7 @@ func checkLayer(vl interface {
 func (r *record) attributes(vl, fixed layers) (ndarray.Attrs, error) {
 	names, err := vl.Names()
 	if err != nil {
-		return ndarray.Attrs{}, translate(err)
+		return ndarray.Attrs{}, err
 	}
 	var out ndarray.Attrs
 	known, layer := map[string]bool{recordName: true}, make(map[string]bool, len(names))
@@ -96,7 +96,7 @@ func (r *record) attributes(vl, fixed layers) (ndarray.Attrs, error) {
 func addFixed(out *ndarray.Attrs, fixed layers) error {
 	names, err := fixed.Names()
 	if err != nil {
-		return translate(err)
+		return err
 	}
 	used := make(map[string]bool, len(out.List)+len(out.Unsupported))
 	for _, a := range out.List {
@@ -112,7 +112,7 @@ func addFixed(out *ndarray.Attrs, fixed layers) error {
 		case taken:
 			content, err := fixed.Get(name)
 			if err != nil {
-				return translate(err)
+				return err
 			}
 			out.Unsupported = append(out.Unsupported, ndarray.UnsupportedAttr{
 				Name: name, Type: "fixed metalayer", Reason: "a variable-length metalayer has the same name", Raw: content, Fixed: true,
@@ -133,7 +133,7 @@ func ownLayer(name string) bool { return name == b2ndmeta.Name || name == b2ndme
 func checkFixed(a *cblosc.Array, name string) error {
 	has, err := a.SChunk().Meta().Has(name)
 	if err != nil || !has || ownLayer(name) {
-		return translate(err)
+		return err
 	}
 	return fmt.Errorf("%w: a change of attribute %q, a fixed metalayer", errors.ErrUnsupported, name)
 }
@@ -152,7 +152,7 @@ func addPlain(out *ndarray.Attrs, vl layers, name string, a *recordAttr, fixed b
 	}
 	content, err := vl.Get(name)
 	if err != nil {
-		return translate(err)
+		return err
 	}
 	plain, err := msgpack.Parse(content)
 	if err != nil {
@@ -209,7 +209,7 @@ func (b *backend) SetAttr(ctx context.Context, a ndarray.Attr) error {
 func (b *backend) has(vl layers, name string) (bool, error) {
 	names, err := vl.Names()
 	i := b.record.find(name)
-	return name != recordName && slices.Contains(names, name) || i >= 0 && !b.record.attrs[i].alone, translate(err)
+	return name != recordName && slices.Contains(names, name) || i >= 0 && !b.record.attrs[i].alone, err
 }
 
 // DeleteAttr removes an attribute. It returns ErrNotFound if there is no such attribute, and
@@ -237,12 +237,12 @@ func (b *backend) DeleteAttr(ctx context.Context, name string) error {
 func (b *backend) deleteAttr(vl *cblosc.Metalayers, name string) error {
 	names, err := vl.Names()
 	if err != nil {
-		return translate(err)
+		return err
 	}
 	i := b.record.find(name)
 	if name != recordName && slices.Contains(names, name) {
 		if err := vl.Delete(name); err != nil {
-			return translate(err)
+			return err
 		}
 	}
 	if i < 0 {
@@ -304,7 +304,7 @@ func (r *record) remove(name string) {
 func (r *record) put(vl *cblosc.Metalayers, attr ndarray.Attr) error {
 	names, err := vl.Names()
 	if err != nil {
-		return translate(err)
+		return err
 	}
 	names = slices.DeleteFunc(names, func(n string) bool { return n == recordName })
 	has := slices.Contains(names, attr.Name)
@@ -323,7 +323,7 @@ func (r *record) put(vl *cblosc.Metalayers, attr ndarray.Attr) error {
 		return r.putValue(vl, attr, names)
 	}
 	if err != nil {
-		return translate(err)
+		return err
 	}
 	r.remove(attr.Name)
 	return nil
@@ -346,7 +346,7 @@ func (r *record) putValue(vl *cblosc.Metalayers, attr ndarray.Attr, names []stri
 		err = vl.Delete(attr.Name)
 	}
 	if err != nil {
-		return translate(err)
+		return err
 	}
 	r.set(a)
 	return nil
@@ -356,7 +356,7 @@ func (r *record) putValue(vl *cblosc.Metalayers, attr ndarray.Attr, names []stri
 func (r *record) write(vl *cblosc.Metalayers) error {
 	names, err := vl.Names()
 	if err != nil {
-		return translate(err)
+		return err
 	}
 	has := slices.Contains(names, recordName)
 	switch {
@@ -372,7 +372,7 @@ func (r *record) write(vl *cblosc.Metalayers) error {
 	case errors.Is(err, cblosc.ErrLimit): // metalayers of other programs take up all slots
 		return errs.Mark(err, errors.ErrUnsupported)
 	case err != nil:
-		return translate(err)
+		return err
 	}
 	return nil
 }
@@ -381,7 +381,7 @@ func (r *record) write(vl *cblosc.Metalayers) error {
 func readRecord(vl layers) (*record, error) {
 	names, err := vl.Names()
 	if err != nil {
-		return nil, translate(err)
+		return nil, err
 	}
 	if !slices.Contains(names, recordName) {
 		return &record{}, nil
@@ -391,7 +391,7 @@ func readRecord(vl layers) (*record, error) {
 	}
 	content, err := vl.Get(recordName)
 	if err != nil {
-		return nil, translate(err)
+		return nil, err
 	}
 	r, err := parseRecord(content)
 	if errors.Is(err, errRecord) {

@@ -147,9 +147,9 @@ func openLocked(path string, o OpenOptions) (_ ndarray.Backend, err error) {
 	lock, err := filelock.Hold(o.Lock, path)
 	if err != nil {
 		if f, oerr := frameio.Open(path, nil); oerr != nil { // it describes a missing or unsuitable file better
-			return nil, translate(oerr)
+			return nil, notFrame(oerr)
 		} else if oerr := f.Close(); oerr != nil {
-			return nil, translate(oerr)
+			return nil, oerr
 		}
 		return nil, err
 	}
@@ -203,9 +203,9 @@ func openDirect(path string, o *OpenOptions) (*reader, error) {
 
 func open(path string, o *OpenOptions) (*backend, error) {
 	index, _ := os.Stat(filepath.Join(path, cframe.IndexFile)) // before C-Blosc2 opens it; nil for one file
-	a, err := cblosc.OpenArrayWith(path, cblosc.OpenOptions{Allow: o.Allow})
+	a, err := openArray(path, cblosc.OpenOptions{Allow: o.Allow})
 	if err != nil {
-		return nil, translate(err)
+		return nil, err
 	}
 	b := &backend{engine: newEngine(path, a, o.Library)}
 	b.engine.allow = o.Allow
@@ -232,7 +232,7 @@ func (b *backend) load(path string, o *OpenOptions) error {
 	}
 	cp, err := a.SChunk().CParams()
 	if err != nil {
-		return translate(err)
+		return err
 	}
 	b.special = hasParameters(cp)
 	b.lossy, b.allowLossy = lossyFilter(cp), o.AllowLossy
@@ -245,7 +245,7 @@ func (b *backend) load(path string, o *OpenOptions) error {
 func checkStored(fixed layers) error {
 	names, err := fixed.Names()
 	if err != nil {
-		return translate(err)
+		return err
 	}
 	for _, name := range names {
 		if ownLayer(name) {
@@ -253,7 +253,7 @@ func checkStored(fixed layers) error {
 		}
 		content, err := fixed.Get(name)
 		if err != nil {
-			return translate(err)
+			return err
 		}
 		if err := b2ndmeta.CheckStored(name, content); err != nil {
 			return err
@@ -406,7 +406,7 @@ func create(path, name string, spec ndarray.Spec, o *CreateOptions) (_ *backend,
 	}
 	a, err := createArray(&params)
 	if err != nil {
-		return nil, translate(err)
+		return nil, err
 	}
 	defer func() {
 		if err != nil {
@@ -449,7 +449,7 @@ func runOf(s *cblosc.SChunk, cp *cblosc.CParams, value []byte) ([]byte, error) {
 		return nil, nil
 	}
 	chunk, err := cblosc.SpecialChunk(cp, cblosc.Repeated, s.ChunkSize(), value)
-	return chunk, translate(err)
+	return chunk, err
 }
 
 // StoredDType returns the element type as stored in the file, or "" for Caterva.

@@ -138,12 +138,12 @@ func (e *engine) durably(rows int64, f func(w *frameio.ArrayWriter) error) ([]in
 		err = w.Commit()
 	}
 	err = errors.Join(err, w.Close())
-	a, oerr := cblosc.OpenArray(e.path)
+	a, oerr := openArray(e.path, cblosc.OpenOptions{})
 	if oerr != nil {
-		return nil, translate(errors.Join(err, oerr))
+		return nil, errors.Join(err, oerr)
 	}
 	e.array = a
-	return a.Shape(), translate(errors.Join(err, e.see()))
+	return a.Shape(), errors.Join(err, e.see())
 }
 
 // Resize returns errors.ErrUnsupported. Append adds rows.

@@ -74,12 +74,12 @@ func (e *engine) idle(change bool, f func(a *cblosc.Array) error) error {
 		return ndarray.ErrClosed // after PlaceChunk, or if opening the array again failed before
 	}
 	if !change {
-		return translate(f(e.array))
+		return f(e.array)
 	}
 	if err := errors.Join(e.unchanged(), e.dropReader()); err != nil {
 		return err
 	}
-	return translate(errors.Join(f(e.array), e.see()))
+	return errors.Join(f(e.array), e.see())
 }
 
 // see records the state of the file after a change.
@@ -148,13 +148,13 @@ func (e *engine) finishWriting() error {
 	e.writer = nil
 	err := errors.Join(w.Commit(), w.Close())
 	if e.placed.Load() {
-		return translate(err)
+		return err
 	}
-	a, oerr := cblosc.OpenArrayWith(e.path, cblosc.OpenOptions{Allow: e.allow})
+	a, oerr := openArray(e.path, cblosc.OpenOptions{Allow: e.allow})
 	if oerr == nil {
 		e.array = a
 	}
-	return translate(errors.Join(err, oerr, e.see()))
+	return errors.Join(err, oerr, e.see())
 }
 
 // resizeCaterva changes the shape of a Caterva array, whose file must be closed meanwhile. It
@@ -166,15 +166,15 @@ func (e *engine) resizeCaterva(shape []int64) ([]int64, error) {
 		return nil, err
 	}
 	if err := e.array.Close(); err != nil {
-		return nil, translate(err)
+		return nil, err
 	}
 	err := caterva.Resize(e.path, shape, e.allow)
-	a, oerr := cblosc.OpenArrayWith(e.path, cblosc.OpenOptions{Allow: e.allow})
+	a, oerr := openArray(e.path, cblosc.OpenOptions{Allow: e.allow})
 	if oerr == nil {
 		e.array = a
 	}
 	if err := errors.Join(err, oerr, e.see()); err != nil {
-		return nil, translate(err)
+		return nil, err
 	}
 	return a.Shape(), nil
 }
@@ -186,7 +186,7 @@ func (e *engine) fill() error {
 	if e.writer == nil {
 		return e.putAll(run, all)
 	}
-	return translate(e.writer.Unwritten(func(i int64) error { return e.writer.WriteChunk(i, run) }))
+	return e.writer.Unwritten(func(i int64) error { return e.writer.WriteChunk(i, run) })
 }
 
 // define replaces chunks of uninitialised values by chunks of zeros, as which they are read. It is
@@ -202,7 +202,7 @@ func (e *engine) define() error {
 		return nil
 	}
 	if err != nil {
-		return translate(err)
+		return err
 	}
 	uninit := map[int64]bool{}
 	for i := range r.Frame().NumChunks() {
@@ -211,7 +211,7 @@ func (e *engine) define() error {
 		}
 	}
 	if err := r.Close(); err != nil {
-		return translate(err)
+		return err
 	}
 	if len(uninit) > 0 {
 		zeros, err := e.zeros()
@@ -233,14 +233,14 @@ func (e *engine) define() error {
 func (e *engine) zeros() ([]byte, error) {
 	cp, err := e.array.SChunk().CParams()
 	if err != nil {
-		return nil, translate(err)
+		return nil, err
 	}
 	cp.BlockSize = e.array.ItemSize() // in bytes: chunks of an array use the array's blocks
 	for _, n := range e.array.Blocks() {
 		cp.BlockSize *= int(n)
 	}
 	chunk, err := cblosc.SpecialChunk(cp, cblosc.Zeros, e.array.SChunk().ChunkSize(), nil)
-	return chunk, translate(err)
+	return chunk, err
 }
 
 // all selects every chunk for putAll.
@@ -263,7 +263,7 @@ func (e *engine) putAll(chunk []byte, is func(i int64) bool) error {
 	for i := range n {
 		if is(i) {
 			if err := put(i, chunk); err != nil {
-				return translate(err)
+				return err
 			}
 		}
 	}
@@ -281,10 +281,10 @@ func (e *engine) begin(rows int64) error {
 	}
 	w, err := frameio.WriteArray(e.path, &frameio.ArrayOptions{Rows: rows, Durable: e.durable, Lock: e.lock, Repeated: e.run})
 	if err != nil {
-		return translate(err)
+		return err
 	}
 	if err := errors.Join(e.dropReader(), e.array.Close()); err != nil {
-		return translate(errors.Join(err, w.Close()))
+		return errors.Join(err, w.Close())
 	}
 	e.array, e.writer = nil, w
 	return nil
@@ -306,10 +306,10 @@ func (e *engine) reading(f func(r *frameio.Array, a *cblosc.Array) error) error 
 		if e.reader != nil || e.noReader != "" && e.run == nil && e.array != nil {
 			defer e.mu.RUnlock()
 			if e.reader != nil {
-				return translate(f(e.reader, nil))
+				return f(e.reader, nil)
 			}
 			if err := f(nil, e.array); err != nil {
-				return translate(err)
+				return err
 			}
 			return e.sameIndex()
 		}
@@ -350,7 +350,7 @@ func (e *engine) openReader() error {
 		return nil
 	}
 	e.reader = r
-	return translate(err)
+	return err
 }
 
 // write replaces whole chunks by workers. ok is false if workers cannot write the array.
@@ -378,7 +378,7 @@ func (e *engine) writing(f func(w *frameio.ArrayWriter) error) error {
 		}
 		if e.writer != nil {
 			defer e.mu.RUnlock()
-			return translate(f(e.writer))
+			return f(e.writer)
 		}
 		e.mu.RUnlock()
 		if done, err := e.startWriting(f); done || err != nil {
@@ -400,7 +400,7 @@ func (e *engine) startWriting(f func(w *frameio.ArrayWriter) error) (done bool, 
 	if err != nil || e.fresh {
 		return false, err
 	}
-	err = translate(f(e.writer))
+	err = f(e.writer)
 	return true, errors.Join(err, e.finishWriting())
 }
 
@@ -410,7 +410,7 @@ func (e *engine) close() error {
 	defer e.mu.Unlock()
 	err := errors.Join(e.finishWriting(), e.dropReader())
 	if e.array != nil {
-		err = errors.Join(err, translate(e.array.Close()))
+		err = errors.Join(err, e.array.Close())
 	}
 	return errors.Join(err, e.lock.Release())
 }

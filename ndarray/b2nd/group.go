@@ -35,7 +35,7 @@ func createFrame(path string, chunkSize int, values io.Reader, attrs []ndarray.A
 	}
 	w, err := frameio.Create(path, &p)
 	if err != nil {
-		return translate(err)
+		return err
 	}
 	n := int64(0)
 	if values != nil {
@@ -45,7 +45,7 @@ func createFrame(path string, chunkSize int, values io.Reader, attrs []ndarray.A
 		err = w.Commit()
 	}
 	if err := errors.Join(err, w.Close()); err != nil || chunkSize == 0 || n > 0 {
-		return translate(err)
+		return err
 	}
 	return setChunkSize(path, chunkSize)
 }
@@ -69,7 +69,7 @@ func setChunkSize(path string, size int) (err error) {
 func metalayersOf(attrs []ndarray.Attr) (layers []cblosc.Metalayer, err error) {
 	s, err := cblosc.CreateSChunk(cblosc.Storage{Contiguous: true})
 	if err != nil {
-		return nil, translate(err)
+		return nil, err
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
 	vl, r := s.VLMeta(), &record{}
@@ -83,7 +83,7 @@ func metalayersOf(attrs []ndarray.Attr) (layers []cblosc.Metalayer, err error) {
 	}
 	for l, err := range vl.All() {
 		if err != nil {
-			return nil, translate(err)
+			return nil, err
 		}
 		layers = append(layers, l)
 	}

@@ -60,7 +60,7 @@ func openObjects(r io.ReaderAt, size int64) (_ *objects, err error) {
 		return nil, errs.Mark(err, ndarray.ErrCorrupt)
 	}
 	if o.d, err = cblosc.NewDecompressor(nil); err != nil {
-		return nil, translate(err)
+		return nil, err
 	}
 	defer func() {
 		if err != nil {
@@ -68,7 +68,7 @@ func openObjects(r io.ReaderAt, size int64) (_ *objects, err error) {
 		}
 	}()
 	if o.offsets, err = head.Offsets(func(dst, b []byte) error { _, err := o.d.Decompress(dst, b); return err }); err != nil {
-		return nil, translate(err)
+		return nil, err
 	}
 	meta := objectLayer
 	if _, o.batches = head.Metalayer(batchLayer); o.batches {
@@ -155,7 +155,7 @@ func (o *objects) decode(b []byte) ([]byte, error) {
 	dst := make([]byte, h.NBytes)
 	n, err := o.d.Decompress(dst, b)
 	if err != nil {
-		return nil, translate(err)
+		return nil, err
 	}
 	return dst[:n], nil
 }
@@ -186,7 +186,7 @@ func (o *objects) chunk(i int64) ([]any, error) {
 		}
 		var batch cblosc.Batch
 		if err := o.d.DecompressVL(&batch, b); err != nil {
-			return nil, translate(err)
+			return nil, err
 		}
 		for _, x := range batch.All() {
 			blocks = append(blocks, x)

@@ -55,5 +55,5 @@ func (s *sequence) End(keep bool) error {
 	if s.e.writer == nil {
 		return nil // finishWriting has already stored all chunks
 	}
-	return translate(s.e.writer.Ordered(keep))
+	return s.e.writer.Ordered(keep)
 }

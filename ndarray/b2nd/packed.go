@@ -38,7 +38,7 @@ func (r *reader) packed(o *OpenOptions) error {
 	}
 	content, err := r.frame.VLMetalayer(packLayer)
 	if err != nil {
-		return translate(err)
+		return err
 	}
 	v, err := msgpack.Parse(content)
 	if err != nil {
@@ -142,7 +142,7 @@ func (r *reader) readRows(ctx context.Context, dst []byte, region ndarray.Region
 			offset += n * strides[i]
 		}
 		if _, err := r.frame.ReadAt(dst[:run], offset); err != nil {
-			return translate(err)
+			return err
 		}
 		dst = dst[run:]
 		for i := k - 1; i >= 0; i-- {

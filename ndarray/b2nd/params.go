@@ -5,7 +5,6 @@ package b2nd
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"math"
 
 	"github.com/hyperslab/hyperslab/cblosc"
@@ -163,29 +162,16 @@ func int64s(shape []int32) []int64 {
 	return out
 }
 
-// translate marks an error of C-Blosc2 with the matching sentinel of ndarray.
-func translate(err error) error {
-	if errors.Is(err, cblosc.ErrFormat) && !isCorrupt(err) {
+// notFrame marks the error of a file that is not a Blosc2 frame with ErrFormat.
+func notFrame(err error) error {
+	if errors.Is(err, format.ErrMagic) {
 		return errs.Mark(err, ndarray.ErrFormat)
-	}
-	for _, t := range []struct{ is, mark error }{
-		{format.ErrMagic, ndarray.ErrFormat},
-		{cblosc.ErrFormat, ndarray.ErrCorrupt},
-		{cblosc.ErrBroken, ndarray.ErrCorrupt},
-		{fs.ErrNotExist, ndarray.ErrNotFound},
-		{cblosc.ErrLimit, ndarray.ErrShape},
-	} {
-		if errors.Is(err, t.is) {
-			return errs.Mark(err, t.mark)
-		}
 	}
 	return err
 }
 
-// isCorrupt reports whether err is about corrupt bytes in a frame. A valid frame that is not an
-// array is not corrupt.
-func isCorrupt(err error) bool {
-	var place *format.Error
-	var e *cblosc.Error
-	return errors.As(err, &place) || errors.As(err, &e) && e.Code != 0
+// openArray opens an array with C-Blosc2.
+func openArray(path string, o cblosc.OpenOptions) (*cblosc.Array, error) {
+	a, err := cblosc.OpenArrayWith(path, o)
+	return a, notFrame(err)
 }

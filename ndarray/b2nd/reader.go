@@ -150,7 +150,7 @@ func openReader(path string, o *OpenOptions, open func() (*frameio.Frame, error)
 	}
 	f, err := open()
 	if err != nil {
-		return nil, translate(err)
+		return nil, notFrame(err)
 	}
 	r := &reader{frame: f}
 	if err := r.load(path, o); err != nil {
@@ -178,7 +178,7 @@ func (r *reader) load(path string, o *OpenOptions) (err error) {
 			r.unreadable = missing
 		}
 		if r.array, err = r.frame.Array(); err != nil {
-			return translate(err)
+			return err
 		}
 		r.meta, err = metaOf(path, r.array, cp, r.record, o)
 	} else {
@@ -249,7 +249,7 @@ func (r *reader) read(ctx context.Context, dst []byte, region ndarray.Region, wo
 		return fmt.Errorf("%w: bytes of an array of strings", errors.ErrUnsupported)
 	}
 	if r.array != nil {
-		return translate(r.array.ReadRegion(ctx, dst, region.Start, region.Shape, workers))
+		return r.array.ReadRegion(ctx, dst, region.Start, region.Shape, workers)
 	}
 	size := int64(r.meta.DType.Size)
 	if len(r.meta.Shape) != 1 {
@@ -262,7 +262,7 @@ func (r *reader) read(ctx context.Context, dst []byte, region ndarray.Region, wo
 		}
 		n := s.Shape[0] * size
 		if _, err := r.frame.ReadAt(dst[:n], s.Start[0]*size); err != nil {
-			return translate(err)
+			return err
 		}
 		dst = dst[n:]
 	}
@@ -294,7 +294,7 @@ func (r *reader) ChunkBytes(ctx context.Context, n int64) (int64, error) {
 		return 0, fmt.Errorf("%w: chunks of objects", errors.ErrUnsupported)
 	}
 	bytes, err := r.frame.StoredBytes(n)
-	return bytes, errors.Join(translate(err), ctx.Err())
+	return bytes, errors.Join(err, ctx.Err())
 }
 
 // Uniform uses chunks that the frame stores only as an entry in its index.

@@ -105,7 +105,7 @@ func (r *reader) ReadChunk(ctx context.Context, dst []byte, f passage.Form, n in
 		return nil, fmt.Errorf("%w: a chunk as %v", errors.ErrUnsupported, f)
 	}
 	c, err := storedChunk(r.frame, r.record, dst, n)
-	return c, errors.Join(translate(err), ctx.Err())
+	return c, errors.Join(err, ctx.Err())
 }
 
 // TakesChunks reports whether f is the form of the array's own chunks and the array was made by

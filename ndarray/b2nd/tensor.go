@@ -51,7 +51,7 @@ func createPlain(path, name string, spec ndarray.Spec) (_ *plainWriter, err erro
 	fixed, attrs := splitFixed(spec.Attrs)
 	s, err := cblosc.CreateSChunk(cblosc.Storage{Path: path, Contiguous: true, CParams: cp})
 	if err != nil {
-		return nil, translate(err)
+		return nil, err
 	}
 	defer func() {
 		if err != nil {
@@ -60,7 +60,7 @@ func createPlain(path, name string, spec ndarray.Spec) (_ *plainWriter, err erro
 	}()
 	for _, l := range fixed {
 		if err := s.Meta().Add(l.Name, l.Content); err != nil {
-			return nil, translate(err)
+			return nil, err
 		}
 	}
 	vl, r := s.VLMeta(), &record{}
@@ -75,7 +75,7 @@ func createPlain(path, name string, spec ndarray.Spec) (_ *plainWriter, err erro
 	n, _ := grid.Product(spec.Shape)
 	if n > 0 {
 		if err := s.Fill(n, cblosc.Zeros, bytes); err != nil {
-			return nil, translate(err)
+			return nil, err
 		}
 	}
 	m := ndarray.Meta{Format: "b2nd", Path: name, Shape: slices.Clone(spec.Shape), ChunkShape: chunk, DType: spec.DType, Compression: compression(cp)}
@@ -186,7 +186,7 @@ func (w *plainWriter) runs(ctx context.Context, b []byte, region ndarray.Region,
 			first = first*shape[i] + n
 		}
 		if err := f(b[:run], first); err != nil {
-			return translate(err)
+			return err
 		}
 		b = b[run:]
 		for i := k - 1; i >= 0; i-- {
@@ -237,5 +237,5 @@ func (w *plainWriter) write(b []byte, first int64) error {
 func (w *plainWriter) Close() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return translate(w.s.Close())
+	return w.s.Close()
 }
