@@ -55,7 +55,7 @@ func (e *Error) Unwrap() error { return e.Err }
 
 // Wrap returns err as an *Error with op and path. It is for backends. A nil err stays nil, and an
 // error that contains an *Error with a path is returned unchanged. A missing file (fs.ErrNotExist)
-// also matches ErrNotFound.
+// also matches ErrNotFound, and an existing one (fs.ErrExist) ErrExists.
 func Wrap(op, path string, err error) error {
 	if err == nil {
 		return nil
@@ -63,8 +63,10 @@ func Wrap(op, path string, err error) error {
 	if e := (*Error)(nil); errors.As(err, &e) && e.Path != "" {
 		return err
 	}
-	if errors.Is(err, fs.ErrNotExist) && !errors.Is(err, ErrNotFound) {
-		err = errs.Mark(err, ErrNotFound)
+	for _, t := range []struct{ is, mark error }{{fs.ErrNotExist, ErrNotFound}, {fs.ErrExist, ErrExists}} {
+		if errors.Is(err, t.is) && !errors.Is(err, t.mark) {
+			err = errs.Mark(err, t.mark)
+		}
 	}
 	return &Error{Op: op, Path: path, Err: err}
 }

@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/hyperslab/hyperslab/internal/errs"
 	"github.com/hyperslab/hyperslab/internal/format"
 	"github.com/hyperslab/hyperslab/internal/format/b2ndmeta"
 	"github.com/hyperslab/hyperslab/internal/format/b2store"
@@ -62,7 +61,7 @@ func Name(file string) (f string, ok bool) {
 	return f, ok
 }
 
-// Content returns the format of a file or directory. It returns ndarray.ErrNotFound, or
+// Content returns the format of a file or directory. It returns fs.ErrNotExist, or
 // ndarray.ErrFormat for an unknown format.
 func Content(file string) (is string, err error) {
 	f, is, err := OpenContent(file)
@@ -80,9 +79,6 @@ func OpenContent(file string) (f *os.File, is string, err error) {
 		is = B2ND
 	} else {
 		f, is, err = Open(file)
-	}
-	if errors.Is(err, os.ErrNotExist) {
-		err = errs.Mark(err, ndarray.ErrNotFound)
 	}
 	if err != nil || f == nil {
 		return nil, is, err
@@ -159,9 +155,6 @@ func Open(file string) (*os.File, string, error) {
 // open opens a regular file and returns its format.
 func open(file string) (*os.File, string, error) {
 	f, info, err := regular.Open(file)
-	if errors.Is(err, regular.ErrNot) {
-		err = errs.Mark(err, ndarray.ErrFormat)
-	}
 	if err != nil {
 		return nil, "", err
 	}

@@ -15,7 +15,6 @@ import (
 
 	"github.com/hyperslab/hyperslab/internal/atomicfile"
 	"github.com/hyperslab/hyperslab/internal/detect"
-	"github.com/hyperslab/hyperslab/internal/errs"
 	"github.com/hyperslab/hyperslab/internal/filelock"
 	"github.com/hyperslab/hyperslab/internal/regular"
 	"github.com/hyperslab/hyperslab/internal/verify"
@@ -150,22 +149,9 @@ func (r *Report) note(c Certainty, object, what string, offset int64, text strin
 func Recover(ctx context.Context, dst, src string, o *Options) (*Report, error) {
 	r, err := recoverFile(ctx, dst, src, o)
 	if err != nil {
-		return nil, wrap("recover", src, err)
+		return nil, ndarray.Wrap("recover", src, err)
 	}
 	return r, nil
-}
-
-// wrap returns the error of an operation on src with the sentinels of package ndarray.
-func wrap(op, src string, err error) error {
-	switch {
-	case errors.Is(err, fs.ErrExist):
-		err = errs.Mark(err, ndarray.ErrExists)
-	case errors.Is(err, fs.ErrNotExist):
-		err = errs.Mark(err, ndarray.ErrNotFound)
-	case errors.Is(err, regular.ErrNot):
-		err = errs.Mark(err, ndarray.ErrFormat)
-	}
-	return ndarray.Wrap(op, src, err)
 }
 
 func recoverFile(ctx context.Context, dst, src string, o *Options) (*Report, error) {

@@ -70,7 +70,7 @@ func PlanRepair(ctx context.Context, src string, o *Options) (*Plan, error) {
 		p, err = planFile(ctx, src, src, opts)
 	}
 	if err != nil {
-		return nil, wrap("repair", src, err)
+		return nil, ndarray.Wrap("repair", src, err)
 	}
 	return p, nil
 }
@@ -202,7 +202,7 @@ func (p *Plan) Reverse() *Plan {
 //   - the context's error and errors of the lock
 func (p *Plan) Apply(ctx context.Context, dst, src string, overwrite bool, lock *filelock.Lock) error {
 	if err := p.apply(ctx, dst, src, atomicfile.Options{Overwrite: overwrite, Lock: lock}); err != nil {
-		return wrap("repair", src, err)
+		return ndarray.Wrap("repair", src, err)
 	}
 	return nil
 }

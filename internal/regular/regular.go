@@ -7,10 +7,12 @@ import (
 	"io/fs"
 	"os"
 	"syscall"
+
+	"github.com/hyperslab/hyperslab/internal/errs"
 )
 
-// ErrNot means that a path leads to something other than a regular file.
-var ErrNot = errors.New("not a regular file")
+// ErrNot means that a path leads to something other than a regular file, which has no array format.
+var ErrNot = errs.New("not a regular file", errs.ErrFormat)
 
 // Open opens a file for reading and returns its FileInfo. Unlike os.Open it never waits.
 //
@@ -71,4 +73,4 @@ func (m notRegular) Error() string {
 	return ErrNot.Error() + " but " + what
 }
 
-func (notRegular) Is(target error) bool { return target == ErrNot }
+func (notRegular) Unwrap() error { return ErrNot }

@@ -174,7 +174,7 @@ func ruleOf(err error) Rule {
 	switch {
 	case errors.Is(err, format.ErrLimit):
 		return Limit
-	case errors.Is(err, format.ErrUnsupported), errors.Is(err, fs.ErrPermission), newer(err):
+	case newer(err), errors.Is(err, fs.ErrPermission), errors.Is(err, format.ErrUnsupported) && !errors.Is(err, format.ErrVersion):
 		return NotExamined
 	}
 	return Structure

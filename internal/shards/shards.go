@@ -108,7 +108,7 @@ func Split(ctx context.Context, src string, shards []Shard) error {
 }
 
 func split(ctx context.Context, src string, shards []Shard) (err error) {
-	root, err := openRoot(src)
+	root, err := regular.OpenRoot(src)
 	if err != nil {
 		return err
 	}
@@ -184,7 +184,7 @@ func Join(ctx context.Context, dst string, shards []Shard) error {
 func join(ctx context.Context, dst string, shards []Shard) (err error) {
 	var trees []*tree
 	for _, s := range shards {
-		root, err := openRoot(s.Dir)
+		root, err := regular.OpenRoot(s.Dir)
 		if err != nil {
 			return err
 		}
@@ -320,9 +320,6 @@ func joinFrames(ctx context.Context, dst string, shards []Shard) (err error) {
 		return err
 	}
 	w, err := frameio.CreateLike(dst, frames[0])
-	if errors.Is(err, fs.ErrExist) {
-		return errs.Mark(err, ndarray.ErrExists)
-	}
 	if err != nil {
 		return err
 	}
@@ -364,20 +361,9 @@ func otherFrame(a, b *frameio.Frame) string {
 	return ""
 }
 
-func openRoot(dir string) (*os.Root, error) {
-	root, err := regular.OpenRoot(dir)
-	if errors.Is(err, fs.ErrNotExist) {
-		err = errs.Mark(err, ndarray.ErrNotFound)
-	}
-	return root, err
-}
-
 // create creates a directory and fills it with f. The directory appears completely or not at all.
 func create(ctx context.Context, dir string, f func(dir *os.Root) error) (err error) {
 	out, err := atomicfile.Create(ctx, dir, atomicfile.Options{})
-	if errors.Is(err, atomicfile.ErrExists) {
-		err = errs.Mark(err, ndarray.ErrExists)
-	}
 	if err != nil {
 		return err
 	}

@@ -89,7 +89,7 @@ func sums(ctx context.Context, path string, workers int) (map[string]string, err
 }
 
 func sum(ctx context.Context, name string) (_ string, err error) {
-	f, _, err := open(name)
+	f, _, err := regular.Open(name)
 	if err != nil {
 		return "", err
 	}
@@ -194,7 +194,7 @@ func checkDigests(ctx context.Context, path string, o Options, r *Report) error 
 func readDigests(sidecar string) (_ map[string]string, err error) {
 	f, _, err := regular.Open(sidecar)
 	if errors.Is(err, regular.ErrNot) {
-		err = errs.Mark(err, ndarray.ErrCorrupt)
+		err = errs.Mark(errors.New(err.Error()), ndarray.ErrCorrupt) // the files that it lists may have any format
 	}
 	if err != nil {
 		return nil, err

@@ -17,6 +17,7 @@ import (
 	"github.com/hyperslab/hyperslab/internal/errs"
 	"github.com/hyperslab/hyperslab/internal/format"
 	"github.com/hyperslab/hyperslab/internal/h5parts"
+	"github.com/hyperslab/hyperslab/internal/regular"
 	"github.com/hyperslab/hyperslab/internal/worker"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
@@ -199,7 +200,7 @@ func (m *member) reason() error {
 // netCDFClassic reports whether a file is in one of the formats of netCDF before version 4, which
 // have the extension of HDF5 files too.
 func netCDFClassic(path string) bool {
-	f, info, err := open(path)
+	f, info, err := regular.Open(path)
 	if err != nil {
 		return false
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/hyperslab/hyperslab/internal/format/b2ndmeta"
 	"github.com/hyperslab/hyperslab/internal/format/cframe"
 	"github.com/hyperslab/hyperslab/internal/format/chunk"
+	"github.com/hyperslab/hyperslab/internal/regular"
 	"github.com/hyperslab/hyperslab/internal/stores"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
@@ -137,7 +138,7 @@ func frameSource(path string, in *stores.Frame) (frameReader, int64, error) {
 	if info, err := os.Stat(path); err != nil || info.IsDir() {
 		return nil, 0, err
 	}
-	f, info, err := open(path)
+	f, info, err := regular.Open(path)
 	if err != nil {
 		return nil, 0, err
 	}

@@ -20,7 +20,6 @@ import (
 	"github.com/hyperslab/hyperslab/h5/chunkio"
 	"github.com/hyperslab/hyperslab/h5/filter"
 	"github.com/hyperslab/hyperslab/internal/detect"
-	"github.com/hyperslab/hyperslab/internal/errs"
 	"github.com/hyperslab/hyperslab/internal/format"
 	"github.com/hyperslab/hyperslab/internal/h5parts"
 	"github.com/hyperslab/hyperslab/internal/regular"
@@ -138,9 +137,6 @@ func isolated(ctx context.Context, path string, o Options) (_ *Report, err error
 	info, err := f.Stat()
 	if err == nil && !info.IsDir() {
 		err = regular.Check(path, info)
-	}
-	if errors.Is(err, regular.ErrNot) {
-		err = errs.Mark(err, ndarray.ErrFormat)
 	}
 	if err != nil {
 		return nil, err

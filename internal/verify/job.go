@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"runtime"
 	"slices"
@@ -17,7 +16,6 @@ import (
 
 	"github.com/hyperslab/hyperslab/cblosc"
 	"github.com/hyperslab/hyperslab/internal/detect"
-	"github.com/hyperslab/hyperslab/internal/errs"
 	"github.com/hyperslab/hyperslab/internal/format"
 	"github.com/hyperslab/hyperslab/internal/h5parts"
 	"github.com/hyperslab/hyperslab/internal/npy"
@@ -69,11 +67,7 @@ func openHDF5(path string, files []*os.File, set *Set) (*h5parts.File, error) {
 	if set != nil {
 		return h5parts.Join(files, set.Members, set.Apart)
 	}
-	f, err := h5parts.Open(path)
-	if errors.Is(err, regular.ErrNot) {
-		err = errs.Mark(err, ndarray.ErrFormat)
-	}
-	return f, err
+	return h5parts.Open(path)
 }
 
 // newJob checks the structure of the file and finds its tasks. members are the open files of
@@ -116,7 +110,7 @@ func newJob(ctx context.Context, path string, members []*os.File, o Options) (_ 
 
 // npy checks the header and the size of a .npy file, which contains no checksums.
 func (j *job) npy(path string) error {
-	f, info, err := open(path)
+	f, info, err := regular.Open(path)
 	if err != nil {
 		return err
 	}
@@ -132,15 +126,6 @@ func (j *job) npy(path string) error {
 		err = j.note(Place{What: "header", Offset: 0, Chunk: -1, Err: err})
 	}
 	return errors.Join(err, f.Close())
-}
-
-// open opens a file of the job. It returns ndarray.ErrFormat for anything but a regular file.
-func open(path string) (*os.File, fs.FileInfo, error) {
-	f, info, err := regular.Open(path)
-	if errors.Is(err, regular.ErrNot) {
-		err = errs.Mark(err, ndarray.ErrFormat)
-	}
-	return f, info, err
 }
 
 // append adds a unit and its tasks.

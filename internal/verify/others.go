@@ -23,7 +23,7 @@ func others(ctx context.Context, path string, o Options, r *Report, seen fileSet
 	if r.Format != detect.HDF5 || o.Untrusted {
 		return nil
 	}
-	f, info, err := open(path)
+	f, info, err := regular.Open(path)
 	if err != nil {
 		return err
 	}

@@ -12,9 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/internal/detect"
-	"github.com/hyperslab/hyperslab/internal/errs"
 	"github.com/hyperslab/hyperslab/internal/format"
 	"github.com/hyperslab/hyperslab/internal/h5parts"
 	"github.com/hyperslab/hyperslab/internal/worker"
@@ -212,9 +210,6 @@ func (r *Report) Err() error {
 func File(ctx context.Context, path string, o *Options) (*Report, error) {
 	r, err := file(ctx, path, o)
 	if err != nil {
-		if errors.Is(err, fs.ErrNotExist) {
-			err = errs.Mark(err, ndarray.ErrNotFound)
-		}
 		return nil, ndarray.Wrap("verify", path, err)
 	}
 	return r, nil
@@ -290,8 +285,7 @@ func (r *Report) Add(p Place, most int) error {
 	switch {
 	case errors.Is(p.Err, context.Canceled), errors.Is(p.Err, context.DeadlineExceeded):
 		return p.Err
-	case errors.Is(p.Err, errors.ErrUnsupported), newer(p.Err), errors.Is(p.Err, format.ErrLimit),
-		errors.Is(p.Err, ndarray.ErrType), errors.Is(p.Err, fs.ErrPermission), errors.Is(p.Err, h5.ErrNoFilter):
+	case unsupported(p.Err), errors.Is(p.Err, format.ErrLimit), errors.Is(p.Err, ndarray.ErrType), errors.Is(p.Err, fs.ErrPermission):
 		if r.NumUnchecked++; len(r.Unchecked) < most {
 			r.Unchecked = append(r.Unchecked, p)
 		}
@@ -301,6 +295,14 @@ func (r *Report) Add(p Place, most int) error {
 		}
 	}
 	return nil
+}
+
+// unsupported reports whether err is about valid content that this module does not read.
+func unsupported(err error) bool {
+	if errors.Is(err, format.ErrVersion) {
+		return newer(err)
+	}
+	return errors.Is(err, errors.ErrUnsupported)
 }
 
 // newer reports whether err is about a version that a newer library may have written. Version 0,

@@ -8,7 +8,6 @@ import (
 	"os"
 	"slices"
 
-	"github.com/hyperslab/hyperslab/internal/errs"
 	"github.com/hyperslab/hyperslab/internal/filelock"
 	"github.com/hyperslab/hyperslab/internal/npy"
 	"github.com/hyperslab/hyperslab/internal/regular"
@@ -60,9 +59,6 @@ func openLocked(file string, o *OpenOptions) (*backend, error) {
 		return open(file, false)
 	}
 	lock, err := filelock.Hold(o.Lock, file)
-	if errors.Is(err, regular.ErrNot) {
-		err = errs.Mark(err, ndarray.ErrFormat)
-	}
 	if err != nil {
 		return nil, err
 	}
@@ -76,9 +72,6 @@ func openLocked(file string, o *OpenOptions) (*backend, error) {
 
 func open(file string, write bool) (_ *backend, err error) {
 	f, info, err := regular.Open(file)
-	if errors.Is(err, regular.ErrNot) {
-		err = errs.Mark(err, ndarray.ErrFormat)
-	}
 	if err != nil {
 		return nil, err
 	}
