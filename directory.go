@@ -132,7 +132,7 @@ func (w *walker) placed(l locate.Location, f Format) (_ locate.Location, _ Forma
 	if err != nil {
 		return l, f, nil, err
 	}
-	if err := errors.Join(markFailedCheck(s.check(w.ctx)), s.thaw()); err != nil {
+	if err := errors.Join(s.check(w.ctx), s.thaw()); err != nil {
 		return l, f, nil, errors.Join(err, s.close())
 	}
 	return locate.Location{File: worker.FilePath(s.file), Object: in.Object}, Bcolz, s.close, nil

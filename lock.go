@@ -49,7 +49,7 @@ type LockOptions struct {
 func LockFile(ctx context.Context, file string, o *LockOptions) (*Lock, error) {
 	x := orZero(o)
 	l, err := filelock.Acquire(ctx, file, &filelock.Options{NoLock: x.NoLock, Unlocked: x.Unlocked, Tree: true})
-	return l, ndarray.Wrap("lock", file, translate(err))
+	return l, ndarray.Wrap("lock", file, err)
 }
 
 // lockTo returns a reference to the lock of a file that will be replaced: to held if it is not nil.

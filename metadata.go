@@ -49,14 +49,13 @@ func (t *Tree) Metadata(ctx context.Context, path string) (m Metadata, err error
 		err = t.outside.ask(ctx, request{Verb: "metadata", Path: path}, &m)
 	default:
 		m, err = (&walker{ctx: ctx, store: t.store, held: t.file, opened: t.single}).metadata(locate.Location{File: t.location.File, Object: path}, t.Format)
-		err = translate(err)
 	}
 	return m, ndarray.Wrap("read metadata of", shown(t.at(path)), err)
 }
 
 func (h *treeHandler) metadata(path string) (Metadata, error) {
 	m, err := (&walker{ctx: context.Background(), suspect: h.s, store: h.s.store}).metadata(h.location(path), h.s.Format)
-	return m, cause(translate(err))
+	return m, cause(err)
 }
 
 func (w *walker) metadata(l locate.Location, kind Format) (m Metadata, err error) {

@@ -16,7 +16,6 @@ import (
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/internal/atomicfile"
 	"github.com/hyperslab/hyperslab/internal/detect"
-	"github.com/hyperslab/hyperslab/internal/errs"
 	"github.com/hyperslab/hyperslab/internal/filelock"
 	"github.com/hyperslab/hyperslab/internal/format/b2ndmeta"
 	"github.com/hyperslab/hyperslab/internal/h5walk"
@@ -202,7 +201,7 @@ func orZero[T any](o *T) T {
 func Sniff(file string) (Format, error) {
 	if isURL(file) {
 		f, err := sniffURLContent(context.Background(), file)
-		return f, ndarray.Wrap("look at", shown(file), translate(err))
+		return f, ndarray.Wrap("look at", shown(file), err)
 	}
 	f, err := detect.Content(file)
 	return Format(f), ndarray.Wrap("look at", file, err)
@@ -285,7 +284,7 @@ func open(ctx context.Context, location string, o OpenOptions) (*ndarray.Array, 
 func openLocked(ctx context.Context, l locate.Location, o OpenOptions) (_ *ndarray.Array, err error) {
 	lock, format, err := lockFormat(ctx, o.Lock, l)
 	if err != nil {
-		return nil, translate(err)
+		return nil, err
 	}
 	defer func() { err = errors.Join(err, lock.Release()) }()
 	o.Lock = lock
@@ -294,13 +293,13 @@ func openLocked(ctx context.Context, l locate.Location, o OpenOptions) (_ *ndarr
 		a, err = new(openFile).array(ctx, l, format, o) // which opens the file itself
 		return err
 	})
-	return a, translate(err)
+	return a, err
 }
 
 func openAt(ctx context.Context, l locate.Location, o OpenOptions) (_ *ndarray.Array, err error) {
 	f, format, err := openSniffed(ctx, l.File)
 	if err != nil {
-		return nil, translate(err)
+		return nil, err
 	}
 	defer func() { err = errors.Join(err, f.close()) }()
 	return f.array(ctx, l, format, o)
@@ -448,7 +447,7 @@ func openShards(l locate.Location, format Format, o OpenOptions) (*ndarray.Array
 	roots := []fs.FS{os.DirFS(l.File)}
 	for _, dir := range o.Shards {
 		if _, err := os.Stat(dir); err != nil {
-			return nil, translate(err)
+			return nil, err
 		}
 		roots = append(roots, os.DirFS(dir))
 	}
@@ -586,7 +585,7 @@ type Draft struct {
 func Create(ctx context.Context, location string, spec ndarray.Spec, o *CreateOptions) (*Draft, error) {
 	d, err := create(ctx, location, spec, orZero(o))
 	if err != nil {
-		return nil, ndarray.Wrap("create", location, translate(err))
+		return nil, ndarray.Wrap("create", location, err)
 	}
 	return d, nil
 }
@@ -725,7 +724,6 @@ func (d *Draft) commit(ctx context.Context) (err error) {
 		return nil
 	}
 	if err := d.out.Commit(); err != nil {
-		err = translate(err)
 		if !d.out.Committed() {
 			err = errors.Join(err, d.out.Abort(), striped.Remove(d.stripes))
 		}
@@ -753,12 +751,4 @@ func (d *Draft) Close() error {
 	}
 	d.done = true
 	return ndarray.Wrap("discard", d.location, errors.Join(d.Array.Close(), d.discard()))
-}
-
-// translate marks a missing file with ErrNotFound of ndarray.
-func translate(err error) error {
-	if errors.Is(err, os.ErrNotExist) && !errors.Is(err, ndarray.ErrNotFound) {
-		return errs.Mark(err, ndarray.ErrNotFound)
-	}
-	return err
 }

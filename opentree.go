@@ -69,7 +69,7 @@ func OpenTree(ctx context.Context, location string, o *OpenOptions) (_ *Tree, er
 	}
 	f, format, err := openSniffed(ctx, l.File)
 	if err != nil {
-		return nil, ndarray.Wrap("open", shown(location), translate(err))
+		return nil, ndarray.Wrap("open", shown(location), err)
 	}
 	defer func() { err = errors.Join(err, f.close()) }()
 	if err := ctx.Err(); err != nil {
@@ -79,7 +79,7 @@ func OpenTree(ctx context.Context, location string, o *OpenOptions) (_ *Tree, er
 	switch {
 	case isStore(format):
 		if t.store, err = f.store(ctx, l.File, format); err != nil {
-			return nil, ndarray.Wrap("open", shown(location), translate(markFailedCheck(err)))
+			return nil, ndarray.Wrap("open", shown(location), err)
 		}
 	case format == HDF5:
 		t.byGo = isURL(l.File) // as in Open
@@ -144,7 +144,7 @@ func (t *Tree) GroupAttrs(ctx context.Context, path string) (attrs ndarray.Attrs
 		if err = errors.Join(ctx.Err(), w.mayBeGroup(l, t.Format)); err == nil {
 			attrs, err = w.groupAttrs(l, t.Format)
 		}
-		return attrs, ndarray.Wrap("read attributes of", shown(t.at(path)), translate(err))
+		return attrs, ndarray.Wrap("read attributes of", shown(t.at(path)), err)
 	}
 	attrs, err = t.outside.attrs(ctx, path)
 	return attrs, ndarray.Wrap("read attributes of untrusted", shown(t.at(path)), err)

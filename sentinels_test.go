@@ -7,7 +7,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/hyperslab/hyperslab/cblosc"
 	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/internal/errs"
+	"github.com/hyperslab/hyperslab/internal/regular"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -15,7 +18,7 @@ import (
 // ndarray, and only those.
 func TestSentinels_above(t *testing.T) {
 	missing := &fs.PathError{Op: "open", Path: "a", Err: fs.ErrNotExist}
-	conditions := []error{ndarray.ErrFormat, ndarray.ErrCorrupt, ndarray.ErrNotFound, ndarray.ErrShape, errors.ErrUnsupported}
+	conditions := []error{ndarray.ErrFormat, ndarray.ErrCorrupt, ndarray.ErrNotFound, ndarray.ErrShape, ndarray.ErrExists, errors.ErrUnsupported}
 	for _, x := range []struct {
 		name  string
 		err   error
@@ -26,6 +29,14 @@ func TestSentinels_above(t *testing.T) {
 		{"truncated HDF5", h5.ErrTruncated, []error{ndarray.ErrCorrupt}},
 		{"kind of object", h5.ErrKind, nil},
 		{"missing file of HDF5", &h5.Error{Op: "open", Path: "a", Err: missing}, []error{ndarray.ErrNotFound}},
+		{"existing file", ndarray.Wrap("create", "a", &fs.PathError{Op: "mkdir", Path: "a", Err: fs.ErrExist}), []error{ndarray.ErrExists}},
+		{"file that is not regular", regular.ErrNot, []error{ndarray.ErrFormat}},
+		{"frame that is not valid", errs.ErrInvalidBytes, []error{ndarray.ErrCorrupt}},
+		{"frame without an array", errs.ErrInvalidKind, []error{ndarray.ErrFormat}},
+		{"chunk of another codec", cblosc.Code(-7), []error{errors.ErrUnsupported}},
+		{"corrupt chunk", cblosc.Code(-3), []error{ndarray.ErrCorrupt}},
+		{"failed write", cblosc.ErrBroken, []error{ndarray.ErrCorrupt}},
+		{"limit of C-Blosc2", cblosc.ErrLimit, []error{ndarray.ErrShape}},
 		{"missing file", ndarray.Wrap("open", "a", missing), []error{ndarray.ErrNotFound}},
 	} {
 		t.Run(x.name, func(t *testing.T) {

@@ -14,7 +14,6 @@ import (
 	"github.com/hyperslab/hyperslab/internal/atomicfile"
 	"github.com/hyperslab/hyperslab/internal/detect"
 	"github.com/hyperslab/hyperslab/internal/errs"
-	"github.com/hyperslab/hyperslab/internal/format"
 	"github.com/hyperslab/hyperslab/internal/format/b2store"
 	"github.com/hyperslab/hyperslab/internal/format/cframe"
 	"github.com/hyperslab/hyperslab/internal/locate"
@@ -54,7 +53,7 @@ func (w *walker) storeOf(file string, f Format) (*stores.Store, func() error, er
 	}
 	s, err := openStore(w.ctx, file, f, w.suspect)
 	if err != nil {
-		return nil, nil, markFailedCheck(err)
+		return nil, nil, err
 	}
 	return s, s.Close, nil
 }
@@ -76,7 +75,7 @@ func openMember(s *stores.Store, key, name string, o *b2nd.OpenOptions) (storedA
 	}
 	if t := s.Table(key); t != nil {
 		if t.Err != nil {
-			return nil, markFailedCheck(t.Err)
+			return nil, t.Err
 		}
 		if err := tableDType(); err != nil {
 			return nil, err
@@ -91,9 +90,6 @@ func openMember(s *stores.Store, key, name string, o *b2nd.OpenOptions) (storedA
 		return nil, fmt.Errorf("%w: a store holds many arrays, name one as FILE:/path", ndarray.ErrParam)
 	}
 	x, err := s.Object(key)
-	if _, invalid := errors.AsType[*format.Error](err); invalid { // the schema of its table
-		err = markFailedCheck(err)
-	}
 	if err != nil {
 		return nil, err
 	}
@@ -109,7 +105,7 @@ func openMember(s *stores.Store, key, name string, o *b2nd.OpenOptions) (storedA
 	}
 	f, err := s.Frame(x)
 	if err != nil {
-		return nil, markFailedCheck(err)
+		return nil, err
 	}
 	r, err := b2nd.OpenReaderAt(f, f.Size, name, o)
 	if errors.Is(err, ndarray.ErrFormat) {
@@ -162,7 +158,7 @@ func (f *openFile) stored(ctx context.Context, l locate.Location, format Format,
 	}
 	s, err := f.store(ctx, l.File, format)
 	if err != nil {
-		return nil, markFailedCheck(err)
+		return nil, err
 	}
 	m, err := openMember(s, groupPath(l), l.String(), &b2nd.OpenOptions{DType: o.DType, Metadata: o.Metadata})
 	if err != nil {
@@ -202,7 +198,7 @@ func addStored(ctx context.Context, l locate.Location, spec ndarray.Spec, o Crea
 		file = out.Path()
 	}
 	if err != nil {
-		return nil, markFailedCheck(err)
+		return nil, err
 	}
 	a, err := array(b2nd.Create(file, spec, &b2nd.CreateOptions{Name: location, Library: o.Library}))
 	if err != nil {
@@ -259,7 +255,7 @@ func (w *walker) storedGroup(s *stores.Store, file, key string) error {
 	if t := s.Table(key); t != nil {
 		e.Type = ctable
 		if e.Err == nil && t.Err != nil {
-			e.Err = ndarray.Wrap("open", locate.Location{File: file, Object: key}.String(), markFailedCheck(t.Err))
+			e.Err = ndarray.Wrap("open", locate.Location{File: file, Object: key}.String(), t.Err)
 		}
 	}
 	if stop, err := w.prune(e); stop || err != nil {
@@ -310,7 +306,7 @@ func (w *walker) storedAttrs(s *stores.Store, file, key string) (attrs ndarray.A
 	}
 	f, err := s.Frame(x)
 	if err != nil {
-		return attrs, markFailedCheck(err)
+		return attrs, err
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
 	r, err := b2nd.OpenReaderAt(f, f.Size, locate.Location{File: file, Object: x.Key}.String(), nil)
@@ -357,7 +353,7 @@ func (w *walker) storedMetadata(l locate.Location, f Format, m *Metadata) (err e
 	}
 	frame, err := s.Frame(x)
 	if err != nil {
-		return markFailedCheck(err)
+		return err
 	}
 	defer func() { err = errors.Join(err, frame.Close()) }()
 	return m.frameAt(frame, frame.Size)

@@ -128,7 +128,7 @@ func openPart(s *stores.Store, t *stores.Table, key, name string) (*member, erro
 	}
 	f, err := s.Frame(x)
 	if err != nil {
-		return nil, markFailedCheck(err)
+		return nil, err
 	}
 	r, err := b2nd.OpenReaderAt(f, f.Size, cmp.Or(name, x.Key), nil)
 	if err != nil {

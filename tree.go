@@ -141,14 +141,14 @@ func CopyTree(ctx context.Context, dst string, src *Tree, o *TreeOptions) (TreeS
 	c := &treeCopy{options: o, source: src, target: Directory, at: "/"}
 	err := c.setTarget(ctx, dst)
 	if err != nil {
-		return TreeStats{}, ndarray.Wrap("copy tree to", dst, translate(errors.Join(err, c.lock.Release())))
+		return TreeStats{}, ndarray.Wrap("copy tree to", dst, errors.Join(err, c.lock.Release()))
 	}
 	stats, err := c.copy(ctx)
 	if c.old != nil {
 		err = errors.Join(err, c.old.Close())
 	}
 	err = errors.Join(err, c.lock.Release())
-	return stats, ndarray.Wrap("copy tree to", dst, translate(err))
+	return stats, ndarray.Wrap("copy tree to", dst, err)
 }
 
 type treeCopy struct {

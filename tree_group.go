@@ -15,6 +15,7 @@ import (
 	"github.com/hyperslab/hyperslab/cblosc"
 	"github.com/hyperslab/hyperslab/internal/atomicfile"
 	"github.com/hyperslab/hyperslab/internal/filelock"
+	"github.com/hyperslab/hyperslab/internal/format"
 	"github.com/hyperslab/hyperslab/internal/format/b2store"
 	"github.com/hyperslab/hyperslab/internal/format/cframe"
 	"github.com/hyperslab/hyperslab/internal/format/msgpack"
@@ -74,7 +75,7 @@ func (c *treeCopy) setTarget(ctx context.Context, dst string) error {
 	}
 	s, err := stores.Open(c.file, string(c.target), stores.Options{})
 	if err != nil {
-		return markFailedCheck(err)
+		return err
 	}
 	c.old = s
 	if c.target == B2D {
@@ -141,7 +142,7 @@ func (c *treeCopy) planOld() error {
 		}
 		h, err := cframe.ReadHeader(f, f.Size, cframe.DefaultLimits())
 		if err = errors.Join(err, f.Close()); err != nil {
-			return fmt.Errorf("%s in %s: %w", x.Key, c.file, markFailedCheck(err))
+			return fmt.Errorf("%s in %s: %w", x.Key, c.file, format.Part(err))
 		}
 		item := treeItem{path: x.Key, ext: path.Ext(x.Member.Name), bytes: f.Size}
 		if item.ext == "" {
@@ -160,7 +161,7 @@ func (c *treeCopy) register(ctx context.Context) error {
 	file := filepath.Join(c.file, b2store.EmbedFile)
 	f, err := cblosc.OpenSChunkWith(file, cblosc.OpenOptions{ReadOnly: true})
 	if err != nil {
-		return markFailedCheck(err)
+		return format.Part(err)
 	}
 	content, err := f.VLMeta().Get(b2store.Registry)
 	err = errors.Join(err, f.Close())
@@ -168,11 +169,11 @@ func (c *treeCopy) register(ctx context.Context) error {
 		return nil
 	}
 	if err != nil {
-		return markFailedCheck(err)
+		return err
 	}
 	v, err := msgpack.Parse(content)
 	if err != nil {
-		return markFailedCheck(err)
+		return err
 	}
 	old, _ := v.(msgpack.Map)
 	if len(old) == 0 {

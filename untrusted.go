@@ -17,7 +17,6 @@ import (
 	"github.com/hyperslab/hyperslab/cblosc"
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/internal/detect"
-	"github.com/hyperslab/hyperslab/internal/errs"
 	"github.com/hyperslab/hyperslab/internal/format"
 	"github.com/hyperslab/hyperslab/internal/locate"
 	"github.com/hyperslab/hyperslab/internal/regular"
@@ -141,7 +140,7 @@ func openUntrusted(ctx context.Context, location string, o OpenOptions) (*ndarra
 		return nil, err
 	}
 	if err := s.find(ctx, l); err != nil {
-		return nil, errors.Join(translate(err), s.close())
+		return nil, errors.Join(err, s.close())
 	}
 	return s.open(ctx, o.Untrusted.InProcess)
 }
@@ -315,7 +314,7 @@ func (s *suspect) open(ctx context.Context, inProcess bool) (*ndarray.Array, err
 // backend checks the file and opens it with the library.
 func (s *suspect) backend(ctx context.Context) (ndarray.Backend, error) {
 	if err := s.check(ctx); err != nil {
-		return nil, markFailedCheck(err)
+		return nil, err
 	}
 	return s.bounded()
 }
@@ -421,22 +420,6 @@ func (s *suspect) openBcolz() (ndarray.Backend, error) {
 func bare(err error) error {
 	if e, ok := errors.AsType[*ndarray.Error](err); ok && strings.HasPrefix(e.Path, "/proc/self/fd/") {
 		return e.Err
-	}
-	return err
-}
-
-// markFailedCheck marks an error of a check with the matching sentinel of ndarray.
-func markFailedCheck(err error) error {
-	switch {
-	case errors.Is(err, format.ErrUnsupported), errors.Is(err, format.ErrLimit), errors.Is(err, format.ErrVersion), errors.Is(err, ndarray.ErrFormat):
-		if errors.Is(err, format.ErrVersion) {
-			return errs.Mark(err, errors.ErrUnsupported)
-		}
-		return err
-	case errors.Is(err, format.ErrCorrupt), errors.Is(err, format.ErrTruncated), errors.Is(err, format.ErrMagic):
-		return errs.Mark(err, ndarray.ErrCorrupt)
-	case errors.Is(err, os.ErrNotExist):
-		return errs.Mark(err, ndarray.ErrCorrupt) // a missing file of an existing tree
 	}
 	return err
 }

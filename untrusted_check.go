@@ -24,6 +24,11 @@ func (s *suspect) check(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
+	return format.Part(s.checkFormat(ctx))
+}
+
+// checkFormat is check with the errors of the readers.
+func (s *suspect) checkFormat(ctx context.Context) error {
 	switch s.Format {
 	case B2ND:
 		return s.checkFrame()

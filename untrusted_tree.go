@@ -67,7 +67,7 @@ func newOutside(ctx context.Context, location string, opts OpenOptions) (_ *outs
 	}
 	s.Name, s.Object = shown(l.String()), l.Object
 	if s.file, err = openOrCopy(ctx, l.File, s.Limits.Copy); err != nil {
-		return nil, translate(err)
+		return nil, err
 	}
 	x := &outside{s: s, file: l.File}
 	if err = s.sniff(); err == nil {
@@ -195,7 +195,7 @@ func (o *outside) open(ctx context.Context, path string) (*ndarray.Array, error)
 	if o.client == nil {
 		s, err := o.s.at(path)
 		if err != nil {
-			return nil, translate(err)
+			return nil, err
 		}
 		b, err := s.bounded()
 		if err != nil {

@@ -49,14 +49,14 @@ func (h *treeHandler) close() {
 // check checks the whole file. In a directory the arrays are checked one by one, later.
 func (h *treeHandler) check() error {
 	if isStore(h.s.Format) {
-		return markFailedCheck(h.s.checkStore(context.Background())) // the store stays open
+		return h.s.checkStore(context.Background()) // the store stays open
 	}
 	s := *h.s
 	s.Object = "" // all columns of a ctable
 	if s.Format == Directory {
 		return nil
 	}
-	return errors.Join(markFailedCheck(s.check(context.Background())), s.thaw())
+	return errors.Join(s.check(context.Background()), s.thaw())
 }
 
 // Call returns the result of a request, for the file or for the array at a path.
@@ -76,7 +76,7 @@ func (h *treeHandler) Call(q *request) (any, error) {
 	}
 	a, err := h.arrayAt(q.Path)
 	if err != nil {
-		return nil, cause(translate(err))
+		return nil, cause(err)
 	}
 	return a.Call(q)
 }
@@ -85,7 +85,7 @@ func (h *treeHandler) Call(q *request) (any, error) {
 func (h *treeHandler) Fill(q *request, dst []byte) (int, error) {
 	a, err := h.arrayAt(q.Path)
 	if err != nil {
-		return 0, cause(translate(err))
+		return 0, cause(err)
 	}
 	return a.Fill(q, dst)
 }
@@ -140,7 +140,7 @@ func (h *treeHandler) attrs(path string) (any, error) {
 		return nil, err
 	}
 	attrs, err := w.groupAttrs(l, h.s.Format)
-	return attrs, cause(translate(err))
+	return attrs, cause(err)
 }
 
 // begin begins a walk at a path, and ends the previous walk.
@@ -152,7 +152,7 @@ func (h *treeHandler) begin(path string) {
 			skip: func(Entry) bool { return h.skip },
 		}
 		if err := w.from(h.location(path), h.s.Format); err != nil && !errors.Is(err, errStop) {
-			yield(Entry{}, cause(translate(err)))
+			yield(Entry{}, cause(err))
 		}
 	})
 }
@@ -192,7 +192,7 @@ func (w *walker) reach(name string) (path string, done func() error, err error) 
 	if err != nil {
 		return "", nil, err
 	}
-	if err := markFailedCheck(s.check(w.ctx)); err != nil {
+	if err := s.check(w.ctx); err != nil {
 		return "", nil, errors.Join(err, s.close())
 	}
 	return worker.FilePath(s.file), s.close, nil
@@ -248,7 +248,7 @@ func (s *suspect) at(path string) (*suspect, error) {
 		if isBcolz {
 			x.Object = in.Object
 		}
-		if err := markFailedCheck(x.check(context.Background())); err != nil {
+		if err := x.check(context.Background()); err != nil {
 			return nil, errors.Join(err, x.close())
 		}
 		return x, nil

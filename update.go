@@ -43,7 +43,7 @@ type UpdateOptions struct {
 
 // UpdateWith is Update with options.
 func UpdateWith(ctx context.Context, file string, o *UpdateOptions, change func(copy string) error) error {
-	return ndarray.Wrap("update", file, translate(update(ctx, file, orZero(o).Lock, change)))
+	return ndarray.Wrap("update", file, update(ctx, file, orZero(o).Lock, change))
 }
 
 func update(ctx context.Context, file string, held *Lock, change func(string) error) (err error) {

@@ -141,7 +141,7 @@ func openSource(ctx context.Context, file string, unlocked func(file string, err
 	}
 	u, err := openURL(ctx, file)
 	if err != nil {
-		return nil, translate(err)
+		return nil, err
 	}
 	return u.hdf5File()
 }
@@ -153,7 +153,7 @@ func openURLArray(ctx context.Context, l locate.Location, o OpenOptions) (*ndarr
 	}
 	u, err := openURL(ctx, l.File)
 	if err != nil {
-		return nil, translate(err)
+		return nil, err
 	}
 	err = checkObject(u.format, l)
 	if err == nil && o.DType != nil && u.format != B2ND && !isStore(u.format) {
@@ -174,7 +174,7 @@ func openURLArray(ctx context.Context, l locate.Location, o OpenOptions) (*ndarr
 	case isStore(u.format):
 		s, err := u.store()
 		if err != nil {
-			return nil, markFailedCheck(err)
+			return nil, err
 		}
 		m, err := openMember(s, groupPath(l), name, &b2nd.OpenOptions{DType: o.DType, Metadata: o.Metadata})
 		if err != nil {

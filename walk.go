@@ -93,7 +93,7 @@ func walkTrusted(ctx context.Context, location string, opts WalkOptions, t *Tree
 			w.opened = t.single
 		}
 		if err := w.walk(location); err != nil && !errors.Is(err, errStop) {
-			yield(Entry{}, ndarray.Wrap("list", shown(location), translate(err)))
+			yield(Entry{}, ndarray.Wrap("list", shown(location), err))
 		}
 	}
 }

@@ -5,6 +5,8 @@ package format
 import (
 	"errors"
 	"fmt"
+	"io/fs"
+	"slices"
 	"strings"
 
 	"github.com/hyperslab/hyperslab/internal/errs"
@@ -13,7 +15,7 @@ import (
 // Errors of untrusted input. Every *Error wraps one of these, or the cause of a failed read.
 var (
 	// ErrTruncated means that the input is shorter than its sizes require.
-	ErrTruncated = errors.New("truncated")
+	ErrTruncated = errs.New("truncated", ErrCorrupt)
 	// ErrMagic means that the input has another format.
 	ErrMagic = errors.New("not this format")
 	// ErrVersion means that the readers do not support the version of the input.
@@ -28,6 +30,24 @@ var (
 	// not support it. It is errors.ErrUnsupported.
 	ErrUnsupported = errors.ErrUnsupported
 )
+
+// Part returns the error of a file or structure whose format is known from its name, from its
+// container or from a check before: a missing one and one of another format are corrupt, and an
+// unknown version is unsupported.
+func Part(err error) error {
+	is := func(sentinels ...error) bool {
+		return slices.ContainsFunc(sentinels, func(s error) bool { return errors.Is(err, s) })
+	}
+	switch {
+	case is(ErrVersion):
+		return errs.Mark(err, ErrUnsupported)
+	case is(ErrUnsupported, ErrLimit, errs.ErrFormat):
+		return err
+	case is(ErrMagic, fs.ErrNotExist):
+		return errs.Mark(err, ErrCorrupt)
+	}
+	return err
+}
 
 // Error is an error in an input, with its location.
 type Error struct {

@@ -16,7 +16,6 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/hyperslab/hyperslab/cblosc"
 	"github.com/hyperslab/hyperslab/cblosc/frameio"
 	"github.com/hyperslab/hyperslab/internal/detect"
 	"github.com/hyperslab/hyperslab/internal/errs"
@@ -78,7 +77,7 @@ func Open(path, kind string, o Options) (opened *Store, err error) {
 	s := &Store{options: o}
 	defer func() {
 		if err != nil {
-			opened, err = nil, errors.Join(err, s.Close())
+			opened, err = nil, errors.Join(format.Part(err), s.Close())
 		}
 	}()
 	if kind == detect.B2D {
@@ -114,7 +113,7 @@ func OpenReaderAt(r source, size int64, kind string, o Options) (_ *Store, err e
 	s := &Store{options: o, file: r}
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, s.Close())
+			err = errors.Join(format.Part(err), s.Close())
 		}
 	}()
 	return s, s.openFile(size, kind)
@@ -280,15 +279,10 @@ func (s *Store) frame(r io.ReaderAt, size int64) (*frameio.Frame, error) {
 		l.Header, l.Trailer, l.Index = m, m, m
 	}
 	f, err := frameio.OpenReaderAt(r, size, &l)
-	return f, markCorrupt(err)
-}
-
-// markCorrupt marks an error about the content of a frame as ErrCorrupt.
-func markCorrupt(err error) error {
-	if errors.Is(err, cblosc.ErrFormat) && !errors.Is(err, format.ErrLimit) {
-		return errs.Mark(err, ndarray.ErrCorrupt)
+	if errors.Is(err, format.ErrMagic) {
+		err = errs.Mark(err, ndarray.ErrCorrupt) // because its name or the map marks it as a frame
 	}
-	return err
+	return f, err
 }
 
 // member returns a reader of a file of the store. Close closes it.
@@ -399,7 +393,13 @@ func (f *Frame) Close() error {
 //
 // It returns errors.ErrUnsupported for a reference to a server, format.ErrLimit for a large
 // embedded frame, or the errors of the check and of a read.
-func (s *Store) Frame(x *Object) (_ *Frame, err error) {
+func (s *Store) Frame(x *Object) (*Frame, error) {
+	f, err := s.frameOf(x)
+	return f, format.Part(err)
+}
+
+// frameOf is Frame with the errors of the check and of the files.
+func (s *Store) frameOf(x *Object) (_ *Frame, err error) {
 	f := &Frame{}
 	switch {
 	case x.Table != nil:
@@ -431,7 +431,7 @@ func (s *Store) embedded(x *Object) (io.ReaderAt, int64, error) {
 	}
 	b := make([]byte, n)
 	if k, err := s.embed.ReadAt(b, x.Embedded.Offset); int64(k) < n {
-		return nil, 0, markCorrupt(err)
+		return nil, 0, err
 	}
 	return bytes.NewReader(b), n, nil
 }

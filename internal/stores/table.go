@@ -15,7 +15,6 @@ import (
 	"github.com/hyperslab/hyperslab/internal/format"
 	"github.com/hyperslab/hyperslab/internal/format/b2store"
 	"github.com/hyperslab/hyperslab/internal/format/msgpack"
-	"github.com/hyperslab/hyperslab/ndarray"
 )
 
 // Table is a CTable.
@@ -63,7 +62,7 @@ func (s *Store) findTables(objects map[string]*Object) ([]string, error) {
 			continue // inside another table
 		}
 		t, err := s.table(x)
-		if t == nil && (err == nil || errors.Is(err, ndarray.ErrCorrupt) || errors.Is(err, format.ErrCorrupt)) {
+		if t == nil && (err == nil || errors.Is(err, format.ErrCorrupt) && !errors.Is(err, format.ErrLimit)) {
 			continue // a corrupt frame is an object that cannot be opened, and hides no others
 		}
 		if err != nil {
@@ -93,7 +92,7 @@ func (s *Store) findTables(objects map[string]*Object) ([]string, error) {
 
 // table returns the table that an object marks, or nil if it marks none.
 func (s *Store) table(x *Object) (_ *Table, err error) {
-	f, err := s.Frame(x)
+	f, err := s.frameOf(x)
 	if errors.Is(err, errors.ErrUnsupported) {
 		return nil, nil
 	}
@@ -115,7 +114,8 @@ func (s *Store) table(x *Object) (_ *Table, err error) {
 		return nil, err
 	}
 	t := &Table{parts: make(map[string]*Object)}
-	t.Columns, t.Err = b2store.ParseSchema(schema, s.options.Limits)
+	t.Columns, err = b2store.ParseSchema(schema, s.options.Limits)
+	t.Err = format.Part(err)
 	return t, nil
 }
 

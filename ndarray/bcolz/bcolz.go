@@ -182,11 +182,7 @@ func placeIn(fsys fs.FS, dir string, o *OpenOptions) (place, error) {
 	if o.Write {
 		return place{}, fmt.Errorf("%w: a file system of any kind is only read", ndarray.ErrReadOnly)
 	}
-	p, err := place{fsys: fsys}.sub(dir)
-	if errors.Is(err, fs.ErrNotExist) {
-		err = errs.Mark(err, ndarray.ErrNotFound)
-	}
-	return p, err
+	return place{fsys: fsys}.sub(dir)
 }
 
 // newBackend returns the backend of the carray in p. It takes ownership of p.
@@ -201,7 +197,7 @@ func newBackend(name string, p place, o *OpenOptions) (_ *backend, err error) {
 	}
 	tree, err := bcolztree.ReadArray(p.fsys, ".", o.limits())
 	if err != nil {
-		return nil, translate(err)
+		return nil, err
 	}
 	tree, meta, err := metaOf(name, tree)
 	if err != nil {
@@ -276,7 +272,7 @@ func metaOf(path string, tree *bcolztree.Array) (*bcolztree.Array, ndarray.Meta,
 	}
 	if tree.Storage.DType.Structured {
 		if tree, err = tree.WithItemSize(int64(d.Size)); err != nil {
-			return nil, ndarray.Meta{}, translate(err)
+			return nil, ndarray.Meta{}, err
 		}
 	}
 	m := ndarray.Meta{
@@ -385,7 +381,7 @@ func (b *backend) readFileOf(ctx context.Context, tree *bcolztree.Array, dst []b
 	defer grant.Release()
 	chunks, err := tree.ReadChunksInto(i, scratch.Get)
 	if err != nil {
-		return markCorrupt(err)
+		return err
 	}
 	defer func() {
 		for _, c := range chunks {
@@ -433,8 +429,11 @@ func decompress(pool *cblosc.Pool, dst []byte, chunks []bcolztree.Chunk) ([]byte
 		if err == nil && got != n {
 			err = fmt.Errorf("%w: %d bytes decompressed, the chunk holds %d", ndarray.ErrCorrupt, got, n)
 		}
+		if e, ok := errors.AsType[*cblosc.Error](err); ok && e.Code != 0 {
+			err = errs.Mark(err, ndarray.ErrCorrupt) // whatever the reason of the library is, the header was valid
+		}
 		if err != nil {
-			return nil, markCorrupt(err)
+			return nil, err
 		}
 		at += n
 	}
@@ -494,7 +493,7 @@ func (b *backend) ChunkBytes(ctx context.Context, n int64) (int64, error) {
 	}
 	info, err := fs.Stat(b.place.fsys, b.tree.FileName(n))
 	if err != nil {
-		return 0, markCorrupt(err)
+		return 0, format.Part(err)
 	}
 	return max(info.Size()-bcolztree.HeaderSize, 0), nil
 }
@@ -506,30 +505,4 @@ func (b *backend) Close() error {
 		err = b.finish()
 	}
 	return errors.Join(err, b.abandon())
-}
-
-// translate marks an error in the metadata with the matching sentinel.
-func translate(err error) error {
-	switch {
-	case errors.Is(err, format.ErrVersion), errors.Is(err, format.ErrLimit), errors.Is(err, format.ErrUnsupported):
-		return errs.Mark(err, errors.ErrUnsupported)
-	}
-	return markCorrupt(err)
-}
-
-// markCorrupt marks an error in the chunk files, or a missing file, of a tree as ErrCorrupt.
-func markCorrupt(err error) error {
-	if errors.Is(err, format.ErrVersion) {
-		return errs.Mark(err, errors.ErrUnsupported)
-	}
-	for _, is := range []error{format.ErrTruncated, format.ErrMagic, format.ErrCorrupt, cblosc.ErrFormat, fs.ErrNotExist} {
-		if errors.Is(err, is) {
-			return errs.Mark(err, ndarray.ErrCorrupt)
-		}
-	}
-	var e *cblosc.Error
-	if errors.As(err, &e) && e.Code != 0 {
-		return errs.Mark(err, ndarray.ErrCorrupt)
-	}
-	return err
 }

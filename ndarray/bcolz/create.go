@@ -13,7 +13,6 @@ import (
 	"strings"
 
 	"github.com/hyperslab/hyperslab/cblosc"
-	"github.com/hyperslab/hyperslab/internal/errs"
 	"github.com/hyperslab/hyperslab/internal/format/bcolztree"
 	"github.com/hyperslab/hyperslab/internal/numbers"
 	"github.com/hyperslab/hyperslab/ndarray"
@@ -82,7 +81,7 @@ func create(path, name string, spec ndarray.Spec, o *CreateOptions) (_ *backend,
 		return nil, err
 	}
 	if err := os.Mkdir(path, 0o777); err != nil {
-		return nil, created(err)
+		return nil, err
 	}
 	defer func() {
 		if err != nil {
@@ -123,17 +122,6 @@ func create(path, name string, spec ndarray.Spec, o *CreateOptions) (_ *backend,
 		return nil, errors.Join(err, b.abandon())
 	}
 	return b, nil
-}
-
-// created marks an error of os.Mkdir.
-func created(err error) error {
-	switch {
-	case errors.Is(err, os.ErrExist):
-		return errs.Mark(err, ndarray.ErrExists)
-	case errors.Is(err, os.ErrNotExist):
-		return errs.Mark(err, ndarray.ErrNotFound)
-	}
-	return err
 }
 
 // errComment is the error for comments, which only HDF5 has.

@@ -63,7 +63,7 @@ func createRecords(path, name string, spec ndarray.Spec, o *CreateOptions) (_ *r
 		}
 	}
 	if err := os.Mkdir(path, 0o777); err != nil {
-		return nil, created(err)
+		return nil, err
 	}
 	r := &records{write: true, fresh: true}
 	defer func() {
@@ -183,7 +183,7 @@ func gatherTable(path string, names []string, attrs []ndarray.Attr) (err error) 
 	for _, name := range names {
 		a, err := bcolztree.ReadArray(p.fsys, name, nil)
 		if err != nil {
-			return fmt.Errorf("column %q: %w", name, translate(err))
+			return fmt.Errorf("column %q: %w", name, err)
 		}
 		if first < 0 {
 			first = a.Rows()

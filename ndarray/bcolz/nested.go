@@ -144,11 +144,11 @@ func leafFields(d ndarray.DType, prefix string, at int) []ndarray.Field {
 func (t *Table) component(c component, p place) (*backend, error) {
 	whole, err := bcolztree.ReadArray(p.fsys, ".", t.options.limits())
 	if err != nil {
-		return nil, translate(err)
+		return nil, err
 	}
 	whole, d, err := structured(whole)
 	if err != nil {
-		return nil, translate(err)
+		return nil, err
 	}
 	fill, err := fillOf(whole.Storage.Default, d)
 	if err != nil {
@@ -169,7 +169,7 @@ func componentOf(name string, p place, whole *bcolztree.Array, f ndarray.Field, 
 	}
 	tree, err := whole.Component(strings.Split(f.Name, "/"), text, dims)
 	if err != nil {
-		return nil, translate(err)
+		return nil, err
 	}
 	tree.Storage.Default = bcolztree.Int(0)
 	if v, ok := plain(make([]byte, base.Size), base); ok {
@@ -198,7 +198,7 @@ func createNested(dir, name string, spec ndarray.Spec, o *CreateOptions) (_ *rec
 		return nil, err
 	}
 	if err := os.Mkdir(dir, 0o777); err != nil {
-		return nil, created(err)
+		return nil, err
 	}
 	r := &records{write: true, fresh: true, nested: &storage}
 	defer func() {

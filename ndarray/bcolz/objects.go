@@ -77,7 +77,7 @@ func newObjects(p place, o *OpenOptions) (_ *Objects, err error) {
 	}
 	tree, err := bcolztree.ReadArray(p.fsys, ".", o.limits())
 	if err != nil {
-		return nil, translate(err)
+		return nil, err
 	}
 	switch {
 	case tree.Storage.DType.Kind != 'O':
@@ -116,7 +116,7 @@ func (x *Objects) pickle(i int64) ([]byte, error) {
 	}
 	chunks, err := x.tree.ReadChunks(i)
 	if err != nil {
-		return nil, markCorrupt(err)
+		return nil, err
 	}
 	return decompress(x.pool, nil, chunks)
 }

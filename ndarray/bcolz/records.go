@@ -160,11 +160,11 @@ func tableMeta(path string, names []string, columns []*backend) (ndarray.Meta, e
 func nestedMeta(path string, p place, first *backend, o *OpenOptions) (ndarray.Meta, error) {
 	whole, err := bcolztree.ReadArray(p.fsys, ".", o.limits())
 	if err != nil {
-		return ndarray.Meta{}, translate(err)
+		return ndarray.Meta{}, err
 	}
 	whole, _, err = structured(whole)
 	if err != nil {
-		return ndarray.Meta{}, translate(err)
+		return ndarray.Meta{}, err
 	}
 	_, m, err := metaOf(path, whole)
 	m.Shape = first.Meta().Shape[:1]

@@ -11,7 +11,6 @@ import (
 	"path"
 
 	"github.com/hyperslab/hyperslab/internal/atomicfile"
-	"github.com/hyperslab/hyperslab/internal/errs"
 	"github.com/hyperslab/hyperslab/internal/format/bcolztree"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
@@ -25,9 +24,6 @@ type place struct {
 // openPlace opens the directory of a tree as an os.Root, so that file names cannot lead outside it.
 func openPlace(path string) (place, error) {
 	info, err := os.Stat(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return place{}, errs.Mark(err, ndarray.ErrNotFound)
-	}
 	if err != nil {
 		return place{}, err
 	}

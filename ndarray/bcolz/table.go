@@ -72,7 +72,7 @@ func openTable(path string, o *OpenOptions, open func() (place, error)) (_ *Tabl
 		}
 	}
 	if err != nil {
-		return nil, translate(err)
+		return nil, err
 	}
 	rec, err := readRecord(p.fsys, bcolztree.TableRecordFile)
 	if err != nil {

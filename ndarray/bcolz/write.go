@@ -19,6 +19,7 @@ import (
 	"github.com/hyperslab/hyperslab/internal/blosc1"
 	"github.com/hyperslab/hyperslab/internal/boxes"
 	"github.com/hyperslab/hyperslab/internal/chunked"
+	"github.com/hyperslab/hyperslab/internal/format"
 	"github.com/hyperslab/hyperslab/internal/format/bcolztree"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
@@ -311,7 +312,7 @@ func (b *backend) sizesOf(t *bcolztree.Array) (bcolztree.Sizes, error) {
 				continue // another process writes it
 			}
 			if err != nil {
-				return s, markCorrupt(err)
+				return s, format.Part(err)
 			}
 			s.CBytes += info.Size() - bcolztree.HeaderSize
 		}

@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"strconv"
 
+	"github.com/hyperslab/hyperslab/internal/errs"
 	"github.com/hyperslab/hyperslab/internal/format"
 )
 
@@ -17,6 +18,14 @@ const Magic = "blpk"
 
 // FileVersion is the only version of chunk files.
 const FileVersion = 1
+
+// Sentinels of the files of a tree. The format of a file is known from its name, so another magic
+// number is corruption.
+var (
+	errMagic   = errs.New("not this format", format.ErrMagic, format.ErrCorrupt)
+	errVersion = errs.New("unknown format version", format.ErrVersion, format.ErrUnsupported)
+	errLimit   = errs.New("limit exceeded", format.ErrLimit, format.ErrUnsupported)
+)
 
 // FileHeader is the header of a chunk file (DISK_FORMAT_v1.rst, The superchunk
 // layout).
@@ -37,9 +46,9 @@ func parseFileHeader(file string, b []byte) (FileHeader, error) {
 	h := FileHeader{Version: b[4], NumChunks: int64(binary.LittleEndian.Uint64(b[8:]))}
 	switch {
 	case string(b[:4]) != Magic:
-		return h, bad(file, "magic", 0, strconv.Quote(string(b[:4])), strconv.Quote(Magic), format.ErrMagic)
+		return h, bad(file, "magic", 0, strconv.Quote(string(b[:4])), strconv.Quote(Magic), errMagic)
 	case h.Version != FileVersion:
-		return h, bad(file, "version", 4, strconv.Itoa(int(h.Version)), strconv.Itoa(FileVersion), format.ErrVersion)
+		return h, bad(file, "version", 4, strconv.Itoa(int(h.Version)), strconv.Itoa(FileVersion), errVersion)
 	case h.NumChunks < -1:
 		return h, bad(file, "nchunks", 8, strconv.FormatInt(h.NumChunks, 10), "-1 or more", format.ErrCorrupt)
 	}

@@ -149,7 +149,7 @@ func (p *parser) value(depth int) Value {
 	start := p.at
 	v := Value{Offset: int64(start)}
 	if depth > maxDepth {
-		p.fail("JSON", "nested deeper", fmt.Sprintf("at most %d levels", maxDepth), format.ErrLimit)
+		p.fail("JSON", "nested deeper", fmt.Sprintf("at most %d levels", maxDepth), errLimit)
 		return v
 	}
 	switch c := p.peek(); {

@@ -81,13 +81,13 @@ func parseSizes(file string, b []byte) (Sizes, error) {
 		r.want("shape", shape, List)
 	}
 	if n := len(shape.List); r.err == nil && (n < 1 || n > MaxDims) {
-		r.fail("shape", shape, strconv.Itoa(n)+" dimensions", "1 to "+strconv.Itoa(MaxDims), format.ErrLimit)
+		r.fail("shape", shape, strconv.Itoa(n)+" dimensions", "1 to "+strconv.Itoa(MaxDims), errLimit)
 	}
 	total := int64(1)
 	for i, x := range shape.List {
 		n := r.integer("shape "+strconv.Itoa(i), x, 0, math.MaxInt64)
 		if n > 0 && total > math.MaxInt64/n {
-			r.fail("shape", shape, "more than 2^63-1 elements", "fewer", format.ErrLimit)
+			r.fail("shape", shape, "more than 2^63-1 elements", "fewer", errLimit)
 		}
 		if n > 0 { // a dimension of 0 must not hide an overflow of the others
 			total *= n

@@ -155,8 +155,9 @@ func (t tree) path(file string) string { return path.Join(t.dir, file) }
 
 // open opens a file and returns its length in bytes. The file must be regular, because opening a
 // pipe would block until a writer opens it. The length is that of the open file, because another
-// process may have replaced the file since fs.Stat.
-func (t tree) open(name string) (fs.File, int64, error) {
+// process may have replaced the file since fs.Stat. A missing file is corruption of the tree.
+func (t tree) open(name string) (_ fs.File, _ int64, err error) {
+	defer func() { err = format.Part(err) }()
 	info, err := fs.Stat(t.fsys, name)
 	if err != nil {
 		return nil, 0, err
@@ -187,7 +188,7 @@ func (t tree) metadata(file string) (_ []byte, err error) {
 	defer func() { err = errors.Join(err, f.Close()) }()
 	b, err := io.ReadAll(io.LimitReader(f, t.limits.Metadata+1))
 	if err == nil && int64(len(b)) > t.limits.Metadata {
-		err = bad(name, "file", 0, "more than the limit", strconv.FormatInt(t.limits.Metadata, 10)+" bytes", format.ErrLimit)
+		err = bad(name, "file", 0, "more than the limit", strconv.FormatInt(t.limits.Metadata, 10)+" bytes", errLimit)
 	}
 	return b, err
 }
@@ -239,16 +240,16 @@ func (a *Array) checkSizes() error {
 	row := a.Storage.DType.Size
 	for _, n := range a.Sizes.Shape[1:] {
 		if row > 0 && n > math.MaxInt64/row {
-			return bad(a.tree.path(SizesFile), "shape", 0, fmt.Sprint(a.Sizes.Shape), "rows of fewer than 2^63 bytes", format.ErrLimit)
+			return bad(a.tree.path(SizesFile), "shape", 0, fmt.Sprint(a.Sizes.Shape), "rows of fewer than 2^63 bytes", errLimit)
 		}
 		row *= n
 	}
 	if row > 0 && a.Storage.ChunkLen > a.tree.limits.Chunk/row {
 		return bad(a.tree.path(StorageFile), "chunklen", 0,
-			fmt.Sprintf("%d rows of %d bytes", a.Storage.ChunkLen, row), "at most "+itoa(a.tree.limits.Chunk)+" bytes", format.ErrLimit)
+			fmt.Sprintf("%d rows of %d bytes", a.Storage.ChunkLen, row), "at most "+itoa(a.tree.limits.Chunk)+" bytes", errLimit)
 	}
 	if row > 0 && a.Rows() > math.MaxInt64/row {
-		return bad(a.tree.path(SizesFile), "shape", 0, fmt.Sprint(a.Sizes.Shape), "fewer than 2^63 bytes", format.ErrLimit)
+		return bad(a.tree.path(SizesFile), "shape", 0, fmt.Sprint(a.Sizes.Shape), "fewer than 2^63 bytes", errLimit)
 	}
 	return nil
 }
@@ -465,7 +466,7 @@ func parseChunkHeader(b []byte) (chunk.Header, error) {
 	// ParseHeader would require 16 more bytes.
 	const extended = chunk.FlagShuffle | chunk.FlagBitShuffle
 	if v := b[0]; v != 1 && v != 2 {
-		return chunk.Header{}, bad("chunk", "version", 0, strconv.Itoa(int(v)), "1 or 2, Blosc1", format.ErrVersion)
+		return chunk.Header{}, bad("chunk", "version", 0, strconv.Itoa(int(v)), "1 or 2, Blosc1", errVersion)
 	}
 	if b[2]&extended == extended {
 		return chunk.Header{}, bad("chunk", "flags", 2, fmt.Sprintf("%#02x, both shuffles", b[2]), "one of them in Blosc1", format.ErrCorrupt)
