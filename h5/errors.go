@@ -28,16 +28,16 @@ var (
 	ErrSize      = errs.ErrSize
 	ErrRegion    = errs.ErrRegion
 	ErrType      = errs.ErrType
-	ErrOverflow  = errors.New("value out of range") // of package h5value, as ErrPrecision
-	ErrPrecision = errors.New("value would lose precision")
+	ErrOverflow  = errs.New("value out of range") // of package h5value, as ErrPrecision
+	ErrPrecision = errs.New("value would lose precision")
 	ErrNotHDF5   = errs.New("not an HDF5 file", errs.ErrFormat)
 	ErrTruncated = errs.New("file is truncated", ErrCorrupt)
 	ErrCorrupt   = errs.ErrCorrupt
 	ErrNoFilter  = errs.New("filter not available", errors.ErrUnsupported)
 	ErrLocked    = errs.ErrLocked
-	ErrKind      = errors.New("wrong kind of object")
-	ErrReentrant = errors.New("called from a filter or driver that runs inside an operation")
-	ErrVersion   = errors.New("headers and library differ in version")
+	ErrKind      = errs.New("wrong kind of object")
+	ErrReentrant = errs.New("called from a filter or driver that runs inside an operation")
+	ErrVersion   = errs.New("headers and library differ in version")
 
 	ErrNotFound = errs.ErrNotFound
 	ErrExists   = errs.ErrExists

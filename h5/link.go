@@ -12,6 +12,8 @@ import (
 	"strconv"
 	"strings"
 	"unsafe"
+
+	"github.com/hyperslab/hyperslab/internal/errs"
 )
 
 // LinkKind is the kind of a link (H5L_type_t).
@@ -52,10 +54,10 @@ type Link struct {
 }
 
 // ErrUserLink is the error of following a user-defined link: see UserLinkError.
-var ErrUserLink = errors.New("user-defined link")
+var ErrUserLink = errs.New("user-defined link")
 
 // ErrNoOrder is the error of listing in creation order if the group does not track it.
-var ErrNoOrder = errors.New("creation order is not kept")
+var ErrNoOrder = errs.New("creation order is not kept")
 
 // UserLinkError identifies a user-defined link that was not followed. It wraps ErrUserLink. Only
 // the program that defined the class can follow such a link. This package can list, copy, move and

@@ -24,7 +24,7 @@ var (
 	ErrReadOnly = errs.ErrReadOnly
 	ErrFormat   = errs.ErrFormat
 	ErrCorrupt  = errs.ErrCorrupt
-	ErrValue    = errors.New("value does not fit")
+	ErrValue    = errs.New("value does not fit")
 
 	ErrNotFound = errs.ErrNotFound // errors.Is(ErrNotFound, fs.ErrNotExist) is true
 	ErrExists   = errs.ErrExists

@@ -15,16 +15,16 @@ import (
 
 var (
 	// ErrChanged means that the object is not the one that was opened.
-	ErrChanged = errors.New("remote object has changed")
+	ErrChanged = errs.New("remote object has changed")
 	// ErrUnverified means that neither the size nor the validators of an object detect each change:
 	// the server sends no strong ETag, and no modification time that is at least one second older
 	// than its response.
-	ErrUnverified = errors.New("changes of the object cannot be detected")
+	ErrUnverified = errs.New("changes of the object cannot be detected")
 	// ErrRefused means that the URL, its address or a redirect is not allowed.
-	ErrRefused = errors.New("not allowed")
+	ErrRefused = errs.New("not allowed")
 	// ErrResponse means that the response of a server is invalid: for example another range than
 	// the requested one, or a truncated body.
-	ErrResponse = errors.New("invalid response")
+	ErrResponse = errs.New("invalid response")
 	// ErrLimit means that the object or the transfer exceeds a limit of Options.
 	ErrLimit = errs.ErrLimit
 	// ErrClosed means that the object or client was closed.

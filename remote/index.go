@@ -26,6 +26,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/hyperslab/hyperslab/internal/ceil"
+	"github.com/hyperslab/hyperslab/internal/errs"
 )
 
 // An index file consists of the magic number, frames, a table and a trailer. The frames contain
@@ -44,7 +45,7 @@ const (
 )
 
 // ErrIndex means that an index file is corrupt, or belongs to another object.
-var ErrIndex = errors.New("invalid index")
+var ErrIndex = errs.New("invalid index")
 
 // recorder records which parts of an object are read.
 type recorder struct {

@@ -13,12 +13,12 @@ package filter
 import "C"
 
 import (
-	"errors"
 	"fmt"
 	"unsafe"
 
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/internal/cmem"
+	"github.com/hyperslab/hyperslab/internal/errs"
 )
 
 // The registered numbers of the filters that libhdf5 does not have; package h5 has the others. The
@@ -52,11 +52,11 @@ func inGo(id int) bool { return id == IDBlosc || id == IDBlosc2 }
 
 // ErrChecksum is the error for data that do not match the checksum stored with them. It wraps
 // h5.ErrCorrupt.
-var ErrChecksum = fmt.Errorf("%w: the checksum differs", h5.ErrCorrupt)
+var ErrChecksum = errs.New(h5.ErrCorrupt.Error()+": the checksum differs", h5.ErrCorrupt)
 
 // ErrGrows is the error of a filter that refuses data it cannot shorten. A Pipeline then skips the
 // filter if it is optional.
-var ErrGrows = errors.New("does not get shorter")
+var ErrGrows = errs.New("does not get shorter")
 
 // Error is the error of a filter.
 type Error struct {

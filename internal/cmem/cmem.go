@@ -12,18 +12,19 @@ package cmem
 import "C"
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"strings"
 	"unsafe"
+
+	"github.com/hyperslab/hyperslab/internal/errs"
 )
 
 // ErrOutOfMemory reports that the C allocator failed.
-var ErrOutOfMemory = errors.New("cmem: out of memory")
+var ErrOutOfMemory = errs.New("cmem: out of memory")
 
 // ErrNUL reports a Go string that cannot become a C string because it contains a zero byte.
-var ErrNUL = errors.New("cmem: string holds a NUL byte")
+var ErrNUL = errs.New("cmem: string holds a NUL byte")
 
 // Alloc returns n zeroed bytes of C memory, aligned to 64 bytes. The caller must release the block
 // with Free. n = 0 is allowed and counts as a block.

@@ -2,10 +2,7 @@
 
 package errs
 
-import (
-	"errors"
-	"io/fs"
-)
+import "io/fs"
 
 // Sentinels. The first four also match the errors of io/fs.
 var (
@@ -14,29 +11,41 @@ var (
 	ErrExists   = New("already exists", fs.ErrExist)
 	ErrReadOnly = New("opened read-only", fs.ErrPermission)
 
-	ErrParam   = errors.New("invalid parameter")
-	ErrSize    = errors.New("wrong size")
-	ErrRegion  = errors.New("out of range")
-	ErrType    = errors.New("wrong type")
-	ErrFormat  = errors.New("not a known array format")
-	ErrShape   = errors.New("invalid shape")
-	ErrCorrupt = errors.New("corrupt")
-	ErrLimit   = errors.New("limit exceeded")
-	ErrLocked  = errors.New("file is locked")
+	ErrParam   = New("invalid parameter")
+	ErrSize    = New("wrong size")
+	ErrRegion  = New("out of range")
+	ErrType    = New("wrong type")
+	ErrFormat  = New("not a known array format")
+	ErrShape   = New("invalid shape")
+	ErrCorrupt = New("corrupt")
+	ErrLimit   = New("limit exceeded")
+	ErrLocked  = New("file is locked")
 )
 
 // ErrInvalid is the sentinel of package cblosc for bytes that are not a valid chunk, frame or
 // array. ErrInvalidBytes and ErrInvalidKind match it and also the condition of package ndarray:
 // corrupt bytes, or a file or frame of another kind.
 var (
-	ErrInvalid      = errors.New("invalid")
+	ErrInvalid      = New("invalid")
 	ErrInvalidBytes = New("invalid", ErrInvalid, ErrCorrupt)
 	ErrInvalidKind  = New("invalid", ErrInvalid, ErrFormat)
 )
 
+// all are the sentinels in the order in which the packages were initialized, which is the same in
+// every process of a program.
+var all []error
+
 // New returns a sentinel with a text of its own. It also matches the more general ones in above, so
-// that a caller of an outer package finds its condition in the error of an inner one.
-func New(text string, above ...error) error { return &sentinel{text, above} }
+// that a caller of an outer package finds its condition in the error of an inner one. It must be
+// called in the declarations of variables only.
+func New(text string, above ...error) error {
+	s := &sentinel{text, above}
+	all = append(all, s)
+	return s
+}
+
+// All returns all sentinels of the program. A worker process passes them to its program.
+func All() []error { return all }
 
 type sentinel struct {
 	text  string

@@ -17,9 +17,9 @@ var (
 	// ErrTruncated means that the input is shorter than its sizes require.
 	ErrTruncated = errs.New("truncated", ErrCorrupt)
 	// ErrMagic means that the input has another format.
-	ErrMagic = errors.New("not this format")
+	ErrMagic = errs.New("not this format")
 	// ErrVersion means that the readers do not support the version of the input.
-	ErrVersion = errors.New("unknown format version")
+	ErrVersion = errs.New("unknown format version")
 	// ErrCorrupt means that a field contradicts the format or another field.
 	ErrCorrupt = errs.ErrCorrupt
 	// ErrLimit means that a size is valid but above a limit of the reader.

@@ -108,6 +108,34 @@ func TestStyle_divisions(t *testing.T) {
 	}
 }
 
+// TestStyle_sentinels checks that errs.New makes the exported sentinels of all packages, because a
+// worker process passes those to its program. Names of other sentinels are allowed.
+func TestStyle_sentinels(t *testing.T) {
+	found := 0
+	for _, f := range tree(t) {
+		for _, d := range f.AST.Decls {
+			g, ok := d.(*ast.GenDecl)
+			if !ok || g.Tok != token.VAR || f.Test || strings.HasPrefix(f.Dir, "scripts") || strings.HasPrefix(f.Dir, "internal/testkit") {
+				continue
+			}
+			for _, x := range g.Specs {
+				v := x.(*ast.ValueSpec)
+				if len(v.Values) != 1 || !strings.HasPrefix(v.Names[0].Name, "Err") {
+					continue
+				}
+				call, ok := v.Values[0].(*ast.CallExpr)
+				if !ok {
+					continue // the name of another sentinel
+				}
+				fun := types.ExprString(call.Fun)
+				require.True(t, fun == "errs.New" || f.Dir == "internal/errs" && fun == "New", "%s: got %s, want errs.New", f.Set.Position(v.Pos()), fun)
+				found++
+			}
+		}
+	}
+	require.Greater(t, found, 40)
+}
+
 // TestStyle_markers forbids markers of unfinished work, because unfinished work is a defect.
 func TestStyle_markers(t *testing.T) {
 	undone := regexp.MustCompile(`\b(TODO|FIXME|XXX|HACK)\b`)

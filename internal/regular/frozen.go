@@ -7,11 +7,13 @@ import (
 	"io/fs"
 	"os"
 	"syscall"
+
+	"github.com/hyperslab/hyperslab/internal/errs"
 )
 
 // ErrReplaced means that a file is not the one that existed before: when a Frozen directory, an
 // array or a change began.
-var ErrReplaced = errors.New("file was replaced or changed by another program")
+var ErrReplaced = errs.New("file was replaced or changed by another program")
 
 // Frozen is a file system of a directory and everything below it. It opens a file only if the file
 // is the one that existed when Freeze was called, with the same length and modification time. A

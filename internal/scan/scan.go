@@ -14,6 +14,7 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/hyperslab/hyperslab/internal/errs"
 	"github.com/hyperslab/hyperslab/internal/format"
 	"github.com/hyperslab/hyperslab/internal/format/b2store"
 	"github.com/hyperslab/hyperslab/internal/format/bcolztree"
@@ -105,7 +106,7 @@ type Report struct {
 }
 
 // ErrFormat is the error for a file of an unknown format.
-var ErrFormat = errors.New("unknown format")
+var ErrFormat = errs.New("unknown format")
 
 // File scans the file or directory name.
 func File(ctx context.Context, name string, o Options) (*Report, error) {

@@ -41,19 +41,10 @@ const (
 // watched is the maximum duration of a call with a Progress function. Only tests change it.
 var watched = turn / 10
 
-// init registers the errors that a worker may return: those of all packages that read files.
+// init registers the types of errors that a worker may return: those of all packages that read
+// files.
 func init() {
 	service.Register(serve)
-	worker.RegisterErrors(errors.ErrUnsupported, fs.ErrNotExist, fs.ErrPermission, fs.ErrInvalid, fs.ErrExist, io.ErrUnexpectedEOF, io.EOF,
-		context.Canceled, context.DeadlineExceeded,
-		format.ErrTruncated, format.ErrMagic, format.ErrVersion, format.ErrCorrupt, format.ErrLimit, format.ErrSize,
-		ndarray.ErrClosed, ndarray.ErrSize, ndarray.ErrRegion, ndarray.ErrType, ndarray.ErrShape, ndarray.ErrParam, ndarray.ErrReadOnly,
-		ndarray.ErrFormat, ndarray.ErrCorrupt, ndarray.ErrValue, ndarray.ErrNotFound, ndarray.ErrExists, ndarray.ErrReplaced,
-		h5.ErrClosed, h5.ErrCorrupt, h5.ErrExists, h5.ErrKind, h5.ErrLocked, h5.ErrNoFilter, h5.ErrNoOrder, h5.ErrNotFound, h5.ErrNotHDF5,
-		h5.ErrOverflow, h5.ErrParam, h5.ErrPrecision, h5.ErrReadOnly, h5.ErrReentrant, h5.ErrRegion, h5.ErrSize, h5.ErrTruncated,
-		h5.ErrType, h5.ErrUserLink, h5.ErrVersion, filter.ErrChecksum, filter.ErrGrows,
-		cblosc.ErrBroken, cblosc.ErrClosed, cblosc.ErrExists, cblosc.ErrFormat, cblosc.ErrLimit, cblosc.ErrNotFound, cblosc.ErrParam,
-		cblosc.ErrReadOnly, cblosc.ErrRegion, cblosc.ErrSize)
 	worker.RegisterErrorTypes((*format.Error)(nil), (*ndarray.Error)(nil), (*h5.Error)(nil), (*h5.FilterError)(nil), (*h5.OutsideError)(nil),
 		(*h5.UnclosedError)(nil), (*h5.UserLinkError)(nil), (*filter.Error)(nil), (*chunkio.Error)(nil), (*cblosc.Error)(nil), cblosc.Code(0),
 		(*frameio.Error)(nil), (*fs.PathError)(nil), (*os.SyscallError)(nil), syscall.Errno(0))

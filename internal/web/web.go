@@ -5,12 +5,12 @@ package web
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"strings"
 	"sync"
 
 	"github.com/hyperslab/hyperslab/internal/ahead"
+	"github.com/hyperslab/hyperslab/internal/errs"
 )
 
 // Object is an open object.
@@ -63,7 +63,7 @@ type Upload struct {
 }
 
 // ErrNoClient means that the program does not import package remote.
-var ErrNoClient = fmt.Errorf("%w: URL in a program without package remote: import _ \"github.com/hyperslab/hyperslab/remote\"", errors.ErrUnsupported)
+var ErrNoClient = errs.New(errors.ErrUnsupported.Error()+": URL in a program without package remote: import _ \"github.com/hyperslab/hyperslab/remote\"", errors.ErrUnsupported)
 
 var (
 	mu     sync.RWMutex

@@ -40,7 +40,6 @@ const (
 
 func init() {
 	worker.RegisterErrorTypes((*format.Error)(nil), syscall.Errno(0))
-	worker.RegisterErrors(format.ErrCorrupt)
 	typed.Register(func(s *worker.Session, o *typedOpen) (worker.Handler[typedRequest], error) {
 		if o.Refuse {
 			return nil, fmt.Errorf("%w: the service refuses", errOdd)

@@ -4,11 +4,17 @@
 package worker
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"io"
+	"io/fs"
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
+
+	"github.com/hyperslab/hyperslab/internal/errs"
 )
 
 var errorType = reflect.TypeFor[error]()
@@ -16,7 +22,7 @@ var errorType = reflect.TypeFor[error]()
 // maxErrorText is the maximum length in bytes of a string in an encoded error.
 const maxErrorText = 64 << 10
 
-// RemoteError is an error of a worker: its text, the registered sentinels that it wrapped there,
+// RemoteError is an error of a worker: its text, the sentinels that it wrapped there,
 // and copies of the errors of registered types that it wrapped.
 type RemoteError struct {
 	Text      string
@@ -29,17 +35,15 @@ func (e *RemoteError) Error() string { return e.Text }
 // Unwrap returns the sentinels and the values.
 func (e *RemoteError) Unwrap() []error { return slices.Concat(e.Values, e.Sentinels) }
 
-// RegisterErrors registers sentinels for which errors.Is works in the host when a service's error
-// wraps them. It must be called in init functions.
-func RegisterErrors(sentinels ...error) {
-	registry.mu.Lock()
-	defer registry.mu.Unlock()
-	for _, s := range sentinels {
-		if !slices.Contains(registry.errors, s) {
-			registry.errors = append(registry.errors, s)
-		}
-	}
-}
+// sentinels returns the errors for which errors.Is works in the host when a service's error wraps
+// them: those of package errs and some of the standard library. The order is the same in the host
+// and in the worker.
+var sentinels = sync.OnceValue(func() []error {
+	return append([]error{
+		errors.ErrUnsupported, fs.ErrNotExist, fs.ErrPermission, fs.ErrInvalid, fs.ErrExist, io.ErrUnexpectedEOF, io.EOF,
+		context.Canceled, context.DeadlineExceeded,
+	}, errs.All()...)
+})
 
 // RegisterErrorTypes registers the types of the examples, for which errors.As works in the host
 // when a service's error wraps a value of the type. It must be called in init functions. It panics
@@ -61,12 +65,11 @@ func RegisterErrorTypes(examples ...error) {
 	}
 }
 
-// registered returns the sentinels and the types. No init function runs any more, so the lists no
-// longer change.
-func registered() ([]error, []reflect.Type) {
+// registered returns the types. No init function runs any more, so the list no longer changes.
+func registered() []reflect.Type {
 	registry.mu.Lock()
 	defer registry.mu.Unlock()
-	return registry.errors, registry.types
+	return registry.types
 }
 
 func shownText(s string, names *strings.Replacer) string {
@@ -88,9 +91,9 @@ func (e *encoder) error(err error) {
 	defer func() { e.inError = was }()
 	e.uvarint(1)
 	e.string(err.Error())
-	sentinels, types := registered()
+	types := registered()
 	var kinds []uint16
-	for i, s := range sentinels {
+	for i, s := range sentinels() {
 		if errors.Is(err, s) {
 			kinds = append(kinds, uint16(i))
 		}
@@ -139,13 +142,13 @@ func (d *decoder) error(depth int) error {
 	var kinds []uint16
 	d.value(reflect.ValueOf(&e.Text).Elem(), depth+1)
 	d.value(reflect.ValueOf(&kinds).Elem(), depth+1)
-	sentinels, types := registered()
+	types := registered()
 	for _, k := range kinds {
-		if int(k) >= len(sentinels) {
-			d.fail("sentinel %d of %d", k, len(sentinels))
+		if int(k) >= len(sentinels()) {
+			d.fail("sentinel %d of %d", k, len(sentinels()))
 			return nil
 		}
-		e.Sentinels = append(e.Sentinels, sentinels[k])
+		e.Sentinels = append(e.Sentinels, sentinels()[k])
 	}
 	for range d.uvarint() {
 		k := d.uvarint()
@@ -191,9 +194,8 @@ func usable(v reflect.Value) (_ error, err error) {
 func encodeError(err error, names *strings.Replacer) []byte {
 	b := Encode(struct{ Err error }{err}, names)
 	if len(b) > maxFrame {
-		sentinels, _ := registered()
 		short := &RemoteError{Text: err.Error()}
-		for _, s := range sentinels {
+		for _, s := range sentinels() {
 			if errors.Is(err, s) {
 				short.Sentinels = append(short.Sentinels, s)
 			}

@@ -12,9 +12,9 @@
 //
 // # Errors
 //
-// An error of a service keeps its text, the sentinels that it wraps and the values of its types, if
-// RegisterErrors and RegisterErrorTypes have registered them. The names of Config replace the paths
-// of the worker's descriptors in all its strings.
+// An error of a service keeps its text, the sentinels of package errs that it wraps, and the values
+// of the types that RegisterErrorTypes has registered. The names of Config replace the paths of the
+// worker's descriptors in all its strings.
 //
 // # Rights of a worker
 //

@@ -18,7 +18,6 @@ func TestFrame_Bounded(t *testing.T) {
 }
 
 func FuzzFrames(f *testing.F) {
-	RegisterErrors(fs.ErrNotExist)
 	var b bytes.Buffer
 	require.NoError(f, writeFrame(&b, frameError, encodeError(fmt.Errorf("%w: x", fs.ErrNotExist), nil)))
 	f.Add(b.Bytes())

@@ -3,7 +3,6 @@ package worker_test
 import (
 	"bytes"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -14,13 +13,13 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"testing"
 	"time"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/hyperslab/hyperslab/internal/cmem"
+	"github.com/hyperslab/hyperslab/internal/errs"
 	"github.com/hyperslab/hyperslab/internal/leak"
 	"github.com/hyperslab/hyperslab/internal/worker"
 )
@@ -42,10 +41,9 @@ func TestMain(m *testing.M) {
 	leak.Main(m, leak.Check{Name: "worker processes", Left: worker.Left})
 }
 
-var errOdd = errors.New("an odd request")
+var errOdd = errs.New("an odd request")
 
 func init() {
-	worker.RegisterErrors(errOdd, os.ErrNotExist, os.ErrPermission, syscall.EFBIG)
 	worker.RegisterRaw("test", func(s *worker.Session) (worker.RawHandler, error) {
 		return &handler{s: s, meeting: make(chan struct{})}, nil
 	})

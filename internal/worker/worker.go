@@ -3,7 +3,6 @@
 package worker
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"os"
@@ -14,6 +13,7 @@ import (
 	"time"
 
 	"github.com/hyperslab/hyperslab/internal/ceil"
+	"github.com/hyperslab/hyperslab/internal/errs"
 	"github.com/hyperslab/hyperslab/internal/format"
 )
 
@@ -21,31 +21,22 @@ import (
 var (
 	// ErrUnavailable: this program has not called Init, or the system cannot isolate as the Config
 	// requires.
-	ErrUnavailable = errors.New("isolation unavailable")
+	ErrUnavailable = errs.New("isolation unavailable")
 	// ErrCrashed: the worker died by a signal or exited.
-	ErrCrashed = errors.New("worker crashed")
+	ErrCrashed = errs.New("worker crashed")
 	// ErrPanic: Go code of the service panicked; the worker continues. It matches ErrCrashed.
-	ErrPanic error = &kind{"panic in the worker", ErrCrashed}
+	ErrPanic = errs.New("panic in the worker", ErrCrashed)
 	// ErrLimit: the worker exceeded a limit of memory or of processor time. It matches
 	// format.ErrLimit.
-	ErrLimit error = &kind{"worker exceeded a limit", format.ErrLimit}
+	ErrLimit = errs.New("worker exceeded a limit", format.ErrLimit)
 	// ErrTimeout: a call took longer than Limits.Wall; the worker was killed. It matches
 	// format.ErrLimit.
-	ErrTimeout error = &kind{"worker timed out", format.ErrLimit}
+	ErrTimeout = errs.New("worker timed out", format.ErrLimit)
 	// ErrProtocol: the worker sent an invalid answer. It matches ErrCrashed.
-	ErrProtocol error = &kind{"worker broke the protocol", ErrCrashed}
+	ErrProtocol = errs.New("worker broke the protocol", ErrCrashed)
 	// ErrClosed: the client is closed.
-	ErrClosed = errors.New("worker client closed")
+	ErrClosed = errs.New("worker client closed")
 )
-
-// kind is a sentinel that is a case of another one.
-type kind struct {
-	text string
-	of   error
-}
-
-func (k *kind) Error() string { return k.text }
-func (k *kind) Unwrap() error { return k.of }
 
 // Error reports what happened to a worker.
 type Error struct {
@@ -225,12 +216,11 @@ type rawService func(*Session) (rawHandler, error)
 var registry = struct {
 	mu       sync.Mutex
 	services map[string]rawService
-	// Errors are identified by index in messages, because host and worker are the same binary.
-	errors []error
-	types  []reflect.Type
+	// Types of errors are identified by index in messages, because host and worker are the same
+	// binary.
+	types []reflect.Type
 }{
 	services: make(map[string]rawService),
-	errors:   []error{ErrPanic, ErrProtocol, ErrCrashed, ErrUnavailable, ErrLimit, ErrTimeout, ErrClosed},
 }
 
 func register(name string, s rawService) {

@@ -12,6 +12,8 @@ import (
 	"sync"
 
 	"github.com/klauspost/compress/zstd"
+
+	"github.com/hyperslab/hyperslab/internal/errs"
 )
 
 const magic = "PAR1"
@@ -20,7 +22,7 @@ const magic = "PAR1"
 const maxPage = math.MaxInt32 - 1<<10
 
 // ErrColumn means columns of different lengths, or values that exceed the size of a page.
-var ErrColumn = errors.New("invalid column")
+var ErrColumn = errs.New("invalid column")
 
 // Column is a column of a table: either Ints or Bytes is used.
 type Column struct {
