@@ -131,7 +131,7 @@ func Describe(parent *h5.Group, name, path string, o *hdf5.DescribeOptions) (hdf
 		return hdf5.Description{}, err
 	}
 	description, err := hdf5.Describe(d, path, o)
-	return description, errors.Join(err, h5errs.Translate(d.Close()))
+	return description, errors.Join(err, d.Close())
 }
 
 // group lists a group and its members.
