@@ -12,8 +12,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hyperslab/hyperslab"
+	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/internal/atomicfile"
+	"github.com/hyperslab/hyperslab/internal/format/cframe"
 	"github.com/hyperslab/hyperslab/ndarray"
+	"github.com/hyperslab/hyperslab/ndarray/hdf5"
 )
 
 // targets returns one location of each kind, with its options.
@@ -362,5 +365,95 @@ func TestOpen_hdf5LongAddresses(t *testing.T) {
 		_, err = hyperslab.Open(bg, path+":/x", opts)
 		require.ErrorIs(t, err, errors.ErrUnsupported)
 		require.ErrorContains(t, err, "addresses of 32 bytes")
+	}
+}
+
+// wrapped is a backend with Unwrap, as those of this package.
+type wrapped struct{ ndarray.Backend }
+
+func (w wrapped) Unwrap() ndarray.Backend { return w.Backend }
+
+// TestOpen_abilities checks that the optional abilities of each format are found through wrappers:
+// arrays that are opened alone and in a tree. A program that misses ExternalElements would read
+// fill values, or files that a policy forbids.
+func TestOpen_abilities(t *testing.T) {
+	dir := t.TempDir()
+	save(t, in(dir, "source.h5:/x"), int32s(6), nil)
+	all := h5.SimpleSpace(6)
+	mappings := []h5.Mapping{{Region: all.All(), File: "source.h5", Dataset: "/x", Source: all, SourceRegion: all.All()}}
+	for name, o := range map[string]*hyperslab.CreateOptions{
+		"external.h5:/x": {External: []h5.ExternalFile{{Name: in(dir, "raw"), Size: 24}}}, "virtual.h5:/x": {Mappings: mappings},
+	} {
+		d, err := hyperslab.Create(bg, in(dir, name), int32s(6), o)
+		require.NoError(t, err)
+		require.NoError(t, d.Commit(bg))
+		require.NoError(t, d.Close())
+	}
+	for _, name := range []string{"a.b2nd", "a.bcolz", "a.npy"} {
+		save(t, in(dir, name), int32s(6), nil)
+	}
+	save(t, in(dir, "sparse.b2nd"), int32s(6), &hyperslab.CreateOptions{Sparse: true})
+	save(t, in(dir, "caterva.b2frame"), int32s(6), &hyperslab.CreateOptions{Format: hyperslab.Caterva})
+	for target, o := range map[string]*hyperslab.TreeOptions{"store.b2z": {}, "table.b2z": {Table: true}} {
+		_, err := copyTree(bg, in(dir, target), in(dir, "source.h5"), o)
+		require.NoError(t, err)
+	}
+	for _, x := range []struct {
+		file, object string
+		dataset      bool
+		elsewhere    []string
+		stored       string // "-": not a StoredTyper
+		held         bool   // opened alone, it is read through an open file
+	}{
+		{"source.h5", "/x", true, nil, "-", false},
+		{"external.h5", "/x", true, []string{in(dir, "raw")}, "-", false},
+		{"virtual.h5", "/x", true, []string{"source.h5"}, "-", false},
+		{"a.b2nd", "", false, nil, "<i4", true},
+		{"sparse.b2nd", "", false, nil, "<i4", false},
+		{"caterva.b2frame", "", false, nil, "", true},
+		{"a.bcolz", "", false, nil, "-", false},
+		{"a.npy", "", false, nil, "-", false},
+		{"store.b2z", "/x", false, nil, "<i4", false},
+		{"table.b2z", "/x", false, nil, "<i4", false},
+		{"table.b2z", "/", false, nil, "[('x', '<i4')]", false},
+	} {
+		check := func(t *testing.T, a *ndarray.Array, alone bool) {
+			b := wrapped{wrapped{a.Backend()}}
+			d, ok := ndarray.As[hdf5.Backend](b)
+			require.Equal(t, x.dataset, ok)
+			if ok {
+				require.Equal(t, "/x", d.Dataset().Path())
+			}
+			e, ok := ndarray.As[ndarray.ExternalElements](b)
+			require.Equal(t, x.dataset, ok)
+			if ok {
+				require.Equal(t, x.elsewhere, e.Elsewhere())
+			}
+			stored := "-"
+			if s, ok := ndarray.As[ndarray.StoredTyper](b); ok {
+				stored = s.StoredDType()
+			}
+			require.Equal(t, x.stored, stored)
+			if alone {
+				f, ok := ndarray.As[cframe.FileHolder](b)
+				require.Equal(t, x.held, ok && f.File() != nil)
+			}
+			require.NoError(t, a.Close())
+		}
+		t.Run(x.file+x.object, func(t *testing.T) {
+			location := in(dir, x.file)
+			if x.object != "" {
+				location += ":" + x.object
+			}
+			a, err := hyperslab.Open(bg, location, nil)
+			require.NoError(t, err)
+			check(t, a, true)
+			tree, err := hyperslab.OpenTree(bg, in(dir, x.file), nil)
+			require.NoError(t, err)
+			a, err = tree.Open(bg, max(x.object, "/"))
+			require.NoError(t, err)
+			check(t, a, false)
+			require.NoError(t, tree.Close())
+		})
 	}
 }

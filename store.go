@@ -124,8 +124,9 @@ type member struct {
 	file  *os.File     // the file of a frame that is read in Go; nil for other arrays
 }
 
-// File returns the file of a frame that is read in Go, or nil. The command finds this method by its
-// name.
+var _ cframe.FileHolder = (*member)(nil)
+
+// File returns the file of a frame that is read in Go, or nil.
 func (m *member) File() *os.File { return m.file }
 
 // owned returns the newly opened backend b as a member whose file is closed by close. If err is not

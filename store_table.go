@@ -448,6 +448,11 @@ func (c *column) Storage(ctx context.Context) (total ndarray.Storage, err error)
 	return total, nil
 }
 
+var (
+	_ ndarray.StoredTyper = (*column)(nil)
+	_ ndarray.StoredTyper = (*records)(nil)
+)
+
 // StoredDType returns the element type as stored, or "" for strings.
 func (c *column) StoredDType() string {
 	if c.text != nil {

@@ -119,7 +119,7 @@ func (h *treeHandler) arrayAt(path string) (*arrayHandler, error) {
 	if err != nil {
 		return nil, errors.Join(bare(err), s.close())
 	}
-	if d, ok := ndarray.As[interface{ Elsewhere() []string }](b); ok && !s.Direct {
+	if d, ok := ndarray.As[ndarray.ExternalElements](b); ok && !s.Direct {
 		if files := d.Elsewhere(); len(files) > 0 { // without access to them libhdf5 would return fill values
 			err := fmt.Errorf("%w: elements in other files, for example %q, which a worker cannot open", errors.ErrUnsupported, files[0])
 			return nil, errors.Join(err, b.Close(), s.close())

@@ -296,7 +296,7 @@ func (w *walker) describeFrame(name, at string, b ndarray.Backend) (Entry, error
 // unreadable returns the reason why the elements of an array that was opened for its metadata
 // cannot be read, or nil.
 func unreadable(b ndarray.Backend) error {
-	if r, ok := ndarray.As[interface{ Unreadable() error }](b); ok {
+	if r, ok := ndarray.As[ndarray.MetadataReader](b); ok {
 		return r.Unreadable()
 	}
 	return nil
@@ -403,7 +403,7 @@ func readStrings(ctx context.Context, b ndarray.Backend, dst []string, r ndarray
 
 // storedDType returns the element type as the file of a frame stores it, or "" without one.
 func storedDType(b ndarray.Backend) string {
-	if r, ok := ndarray.As[interface{ StoredDType() string }](b); ok {
+	if r, ok := ndarray.As[ndarray.StoredTyper](b); ok {
 		return r.StoredDType()
 	}
 	return ""

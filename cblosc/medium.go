@@ -41,11 +41,14 @@ func OpenArrayOn(r io.ReaderAt, size int64, o OpenOptions) (*Array, error) {
 	return openArray("", o)
 }
 
+// truncater is implemented by a Medium that can shrink, for example *os.File.
+type truncater interface{ Truncate(size int64) error }
+
 // medium is a Medium or a read-only reader, and its size.
 type medium struct {
 	r   io.ReaderAt
 	w   io.WriterAt // nil if read-only
-	cut interface{ Truncate(int64) error }
+	cut truncater   // nil if it cannot shrink
 
 	mu   sync.Mutex
 	size int64 // bytes; has its own mutex, because the garbage collector closes without the handle's mutex
@@ -54,7 +57,7 @@ type medium struct {
 func newMedium(r io.ReaderAt, size int64) *medium {
 	m := &medium{r: r, size: size}
 	m.w, _ = r.(io.WriterAt)
-	m.cut, _ = r.(interface{ Truncate(int64) error })
+	m.cut, _ = r.(truncater)
 	return m
 }
 

@@ -76,7 +76,7 @@ func (x *hdf5Object) describe(o h5.Object) error {
 			x.metadata[name] = t.Unix()
 		}
 	}
-	comment, err := o.(interface{ Comment() (string, error) }).Comment()
+	comment, err := o.Comment()
 	if comment != "" {
 		x.metadata["comment"] = comment
 	}

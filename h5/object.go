@@ -34,6 +34,7 @@ type Object interface {
 	AttributeCommitted(name string) (addr uint64, is bool, err error)
 	Comment() (string, error)
 	SetComment(text string) error
+	Keep() error
 
 	base() *object
 }

@@ -44,7 +44,7 @@ func As[B any](b Backend) (B, bool) {
 		if x, ok := b.(B); ok {
 			return x, true
 		}
-		w, ok := b.(interface{ Unwrap() Backend })
+		w, ok := b.(wrapper)
 		if !ok {
 			var none B
 			return none, false
@@ -52,6 +52,9 @@ func As[B any](b Backend) (B, bool) {
 		b = w.Unwrap()
 	}
 }
+
+// wrapper is implemented by backends that wrap another one and have its optional abilities.
+type wrapper interface{ Unwrap() Backend }
 
 // RegionWriter is implemented by backends that can be opened for writing. It is not called if
 // Meta().ReadOnly is set.
@@ -134,6 +137,29 @@ type ChunkMeasurer interface {
 	// the chunk is not stored. It is called only for chunked arrays. It returns
 	// errors.ErrUnsupported if the stored chunks have a different grid.
 	ChunkBytes(ctx context.Context, n int64) (int64, error)
+}
+
+// ExternalElements is implemented by backends whose elements can be in other files than the one
+// with the array. Programs that read untrusted files refuse such arrays, because the names of the
+// files are read from an untrusted file.
+type ExternalElements interface {
+	// Elsewhere returns the names of the other files as they are stored, each once. It is empty if
+	// all elements are in the file of the array.
+	Elsewhere() []string
+}
+
+// StoredTyper is implemented by backends of formats that store the element type as a string, or
+// none, so that Meta().DType can differ from it.
+type StoredTyper interface {
+	// StoredDType returns the element type as stored, or "" if none is stored.
+	StoredDType() string
+}
+
+// MetadataReader is implemented by backends that can open an array whose elements they cannot read,
+// so that its metadata can be listed.
+type MetadataReader interface {
+	// Unreadable returns the reason why no element can be read, or nil.
+	Unreadable() error
 }
 
 // Storage describes the stored size of an array.

@@ -163,10 +163,7 @@ func version(ctx context.Context, url string) (e web.Entry, err error) {
 	if err != nil {
 		return e, err
 	}
-	e.Size = object.Size()
-	if o, ok := object.(interface{ ETag() string }); ok {
-		e.Tag = o.ETag()
-	}
+	e.Size, e.Tag = object.Size(), object.ETag()
 	return e, object.Close()
 }
 

@@ -6,6 +6,7 @@ import (
 	"context"
 	"io/fs"
 
+	"github.com/hyperslab/hyperslab/internal/ahead"
 	"github.com/hyperslab/hyperslab/internal/web"
 )
 
@@ -32,11 +33,12 @@ func (registered) open(ctx context.Context, url string, whole bool) (web.Object,
 	return opened{o}, nil
 }
 
-// opened is an object whose version other packages can compare.
+var _ ahead.Indexed = (*Object)(nil)
+
+// opened implements web.Object.
 type opened struct{ *Object }
 
-// Version returns a string that differs between versions of the object, as far as the validators of
-// the server and the beginning of the object do.
+// Version implements web.Object.
 func (o opened) Version() string { return o.v.tag + " " + o.v.time + " " + o.v.start }
 
 // FS implements web.Client.

@@ -349,7 +349,7 @@ func (s *hdf5Source) array(p string) (*ndarray.Array, error) {
 		if err != nil {
 			return nil, err
 		}
-		if other, ok := b.(interface{ Elsewhere() []string }); ok {
+		if other, ok := ndarray.As[ndarray.ExternalElements](b); ok {
 			if files := other.Elsewhere(); len(files) > 0 { // libhdf5 would return fill values
 				return nil, errors.Join(elsewhere(p, files[0]), b.Close())
 			}

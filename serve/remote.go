@@ -64,10 +64,7 @@ func (f *remoteFile) look(ctx context.Context, name string) (signature, error) {
 		return signature{}, remoteError(name, err)
 	}
 	h := sha256.New()
-	fmt.Fprintf(h, "%q %d", f.url, o.Size())
-	if v, ok := o.(interface{ Version() string }); ok {
-		fmt.Fprintf(h, " %q", v.Version())
-	}
+	fmt.Fprintf(h, "%q %d %q", f.url, o.Size(), o.Version())
 	var sig signature
 	h.Sum(sig[:0])
 	if sig != f.sig {

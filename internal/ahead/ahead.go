@@ -40,6 +40,13 @@ type Reader interface {
 	Prefetch(ctx context.Context, ranges iter.Seq2[int64, int64]) (stop func())
 }
 
+// Indexed is implemented by Readers that can have an index of the metadata of a file.
+type Indexed interface {
+	Reader
+	// Indexed reports whether an index contains the metadata, so that reads of it need no request.
+	Indexed() bool
+}
+
 // List yields the ranges of a list.
 func List(ranges [][2]int64) Ranges {
 	return func(yield func(off, n int64) bool) {

@@ -35,7 +35,7 @@ func Array(ctx context.Context, r *ndarray.Comparison, a, b *ndarray.Array) erro
 		return nil
 	}
 	s := Source{Format: r.A.Format}
-	if d, ok := ndarray.As[interface{ Dataset() *h5.Dataset }](a.Backend()); ok {
+	if d, ok := ndarray.As[hdf5.Backend](a.Backend()); ok {
 		s.Object = d.Dataset()
 	}
 	t := Target{Format: r.B.Format}

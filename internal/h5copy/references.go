@@ -181,16 +181,7 @@ func (c *Copier) follow(t h5.Token, addr uint64) (err error) {
 	if err != nil {
 		return err
 	}
-	return errors.Join(keep(made), made.Close())
-}
-
-// keep raises the link count of an object.
-func keep(o h5.Object) error {
-	k, ok := o.(interface{ Keep() error })
-	if !ok {
-		return fmt.Errorf("%w: %T", h5.ErrKind, o)
-	}
-	return k.Keep()
+	return errors.Join(made.Keep(), made.Close())
 }
 
 // linked returns a group and a name in it that lead to an object of the source.

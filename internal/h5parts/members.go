@@ -249,6 +249,8 @@ func (f *File) Members() []Member { return f.members }
 // Apart reports whether the addresses of the members are not contiguous, as in a multi set.
 func (f *File) Apart() bool { return f.apart }
 
+var _ h5file.Segmented = (*File)(nil)
+
 // Segments returns the addresses of the members of a multi set, and nil for other files.
 func (f *File) Segments() (list []h5file.Segment) {
 	if !f.apart {

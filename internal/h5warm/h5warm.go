@@ -33,7 +33,7 @@ func Open(r io.ReaderAt, size int64) *File {
 	if to == nil {
 		return nil
 	}
-	if x, ok := to.(interface{ Indexed() bool }); ok && x.Indexed() {
+	if x, ok := to.(ahead.Indexed); ok && x.Indexed() {
 		return nil
 	}
 	f, err := h5file.Open(to, size, nil)

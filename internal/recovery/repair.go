@@ -75,6 +75,8 @@ type wrongChecksum struct {
 	object string
 }
 
+var _ h5file.ChecksumRecorder = (*planner)(nil)
+
 // WrongChecksum records a wrong checksum.
 func (p *planner) WrongChecksum(c h5file.WrongChecksum) {
 	if had, ok := p.wrong[c.At]; !ok || had.object == "" {

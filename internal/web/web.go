@@ -18,6 +18,11 @@ type Object interface {
 	ahead.Reader
 	Size() int64
 	Close() error
+	// ETag returns the entity tag of the object, or "" without one.
+	ETag() string
+	// Version returns a string that differs between versions of the object, as far as the
+	// validators of the server and the beginning of the object do.
+	Version() string
 }
 
 // Client makes the requests.

@@ -23,11 +23,10 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
-// Package hyperslab finds these methods by their names.
 var (
-	_ interface{ StoredDType() string } = (*backend)(nil)
-	_ interface{ StoredDType() string } = (*reader)(nil)
-	_ interface{ Unreadable() error }   = (*reader)(nil)
+	_ ndarray.StoredTyper    = (*backend)(nil)
+	_ ndarray.StoredTyper    = (*reader)(nil)
+	_ ndarray.MetadataReader = (*reader)(nil)
 )
 
 // reader is a frame open for reading. It implements AttrReader, StorageReporter, ChunkMeasurer,

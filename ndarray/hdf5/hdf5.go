@@ -24,9 +24,21 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
-// Package hyperslab and serve find this method by its name, so that they refuse elements in files
-// that a worker cannot open.
-var _ interface{ Elsewhere() []string } = (*backend)(nil)
+var (
+	_ Backend                  = (*backend)(nil)
+	_ ndarray.ExternalElements = (*backend)(nil)
+)
+
+// Backend is implemented by the arrays that this package opens. ndarray.As finds it through
+// wrappers. An array of an untrusted file that a worker process reads does not implement it.
+type Backend interface {
+	ndarray.Backend
+	// Dataset returns the open dataset, which belongs to the array: the caller must not close it.
+	Dataset() *h5.Dataset
+	// Properties reads the properties of the dataset that ndarray.Spec does not contain, and the
+	// order of its attributes.
+	Properties(ctx context.Context) (h5attr.Properties, error)
+}
 
 // backend is one dataset. It implements every optional interface of ndarray.
 type backend struct {

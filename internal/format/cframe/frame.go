@@ -9,6 +9,7 @@ import (
 	"io"
 	"io/fs"
 	"math"
+	"os"
 	"slices"
 	"strconv"
 
@@ -36,6 +37,12 @@ type Limits struct {
 // does not limit the index, because 40 bytes can represent any number of chunks.
 func DefaultLimits() Limits {
 	return Limits{Header: 64 << 20, Trailer: 1 << 30, Index: 128 << 20}
+}
+
+// FileHolder is implemented by an array of a frame that is read through an open file.
+type FileHolder interface {
+	// File returns the file, or nil if the array is read in another way. It belongs to the array.
+	File() *os.File
 }
 
 // Frame is an open frame. It does not own its reader.

@@ -119,10 +119,13 @@ type WrongChecksum struct {
 	Stored, Computed uint32
 }
 
-// wrong passes a wrong checksum to the source, if it has a method for it. It passes no checksum
+// ChecksumRecorder is implemented by a source that receives the wrong checksums of its structures.
+type ChecksumRecorder interface{ WrongChecksum(WrongChecksum) }
+
+// wrong passes a wrong checksum to the source, if it is a ChecksumRecorder. It passes no checksum
 // inside bytes that a filter decoded.
 func (p *part) wrong(c WrongChecksum) {
-	if to, ok := p.r.f.src.(interface{ WrongChecksum(WrongChecksum) }); ok && !p.decoded {
+	if to, ok := p.r.f.src.(ChecksumRecorder); ok && !p.decoded {
 		c.Structure, c.Start = p.what, p.at
 		to.WrongChecksum(c)
 	}

@@ -51,7 +51,7 @@ func open(src io.ReaderAt, size int64, l *Limits, tracing bool) (*File, *reader,
 		l = &d
 	}
 	f := &File{src: src, size: size, limits: *l}
-	if s, ok := src.(interface{ Segments() []Segment }); ok {
+	if s, ok := src.(Segmented); ok {
 		f.segments = s.Segments()
 	}
 	r := f.reader()

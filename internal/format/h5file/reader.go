@@ -103,6 +103,9 @@ func (r *reader) once(what string, a Addr) error {
 	return nil
 }
 
+// Segmented is implemented by a source whose addresses are not offsets: a multi set.
+type Segmented interface{ Segments() []Segment }
+
 // Segment is a range of addresses that a reader stores from offset At on.
 type Segment struct {
 	Start    Addr

@@ -16,7 +16,6 @@ import (
 
 	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/term"
-	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/internal/format/bcolztree"
 	"github.com/hyperslab/hyperslab/internal/format/cframe"
 	"github.com/hyperslab/hyperslab/internal/format/chunk"
@@ -25,6 +24,7 @@ import (
 	"github.com/hyperslab/hyperslab/internal/locate"
 	"github.com/hyperslab/hyperslab/internal/regular"
 	"github.com/hyperslab/hyperslab/ndarray"
+	"github.com/hyperslab/hyperslab/ndarray/hdf5"
 	"github.com/hyperslab/hyperslab/remote"
 )
 
@@ -216,7 +216,7 @@ func (l *chunkLister) doc(index []int64, stored, bytes int64) *chunkDoc {
 
 // hdf5 lists the chunks with libhdf5, which can read every index and follow external links.
 func (l *chunkLister) hdf5(arr *ndarray.Array) error {
-	b, ok := ndarray.As[interface{ Dataset() *h5.Dataset }](arr.Backend())
+	b, ok := ndarray.As[hdf5.Backend](arr.Backend())
 	if !ok {
 		return fmt.Errorf("%w: chunks of an array of type %T", errors.ErrUnsupported, arr.Backend())
 	}
@@ -280,7 +280,7 @@ func fileOf(arr *ndarray.Array) *os.File {
 	if arr == nil {
 		return nil
 	}
-	if b, ok := ndarray.As[interface{ File() *os.File }](arr.Backend()); ok {
+	if b, ok := ndarray.As[cframe.FileHolder](arr.Backend()); ok {
 		return b.File()
 	}
 	return nil

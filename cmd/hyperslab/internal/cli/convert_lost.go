@@ -16,9 +16,9 @@ import (
 	"github.com/hyperslab/hyperslab/internal/blosc2form"
 	"github.com/hyperslab/hyperslab/internal/detect"
 	"github.com/hyperslab/hyperslab/internal/format/msgpack"
-	"github.com/hyperslab/hyperslab/internal/h5attr"
 	"github.com/hyperslab/hyperslab/internal/textview"
 	"github.com/hyperslab/hyperslab/ndarray"
+	"github.com/hyperslab/hyperslab/ndarray/hdf5"
 )
 
 // fact is a property of an array that is not converted.
@@ -92,9 +92,7 @@ func (a *app) stringFill(source string, m ndarray.Meta) (text string, err error)
 // propertiesLost returns the storage properties of an array that differ from the default and that
 // ndarray.Spec does not contain. It sorts attrs into their creation order.
 func propertiesLost(ctx context.Context, src *ndarray.Array, format hyperslab.Format, attrs []ndarray.Attr) (lost []fact, err error) {
-	stored, ok := ndarray.As[interface {
-		Properties(ctx context.Context) (h5attr.Properties, error)
-	}](src.Backend())
+	stored, ok := ndarray.As[hdf5.Backend](src.Backend())
 	if !ok {
 		return nil, nil // a format without them, or an untrusted file
 	}

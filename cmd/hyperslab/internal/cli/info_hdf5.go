@@ -15,6 +15,7 @@ import (
 	"github.com/hyperslab/hyperslab/internal/h5parts"
 	"github.com/hyperslab/hyperslab/internal/locate"
 	"github.com/hyperslab/hyperslab/ndarray"
+	"github.com/hyperslab/hyperslab/ndarray/hdf5"
 )
 
 // hdf5Doc describes the storage of an HDF5 dataset.
@@ -73,7 +74,7 @@ func (a *app) withDataset(address string, f func(file *h5.File, d *h5.Dataset) e
 // hdf5Of returns the storage of an HDF5 dataset in the file called name. It returns nil for an
 // array of another format, and of an untrusted file, which is open in a worker.
 func hdf5Of(arr *ndarray.Array, name string) (*hdf5Doc, error) {
-	b, ok := ndarray.As[interface{ Dataset() *h5.Dataset }](arr.Backend())
+	b, ok := ndarray.As[hdf5.Backend](arr.Backend())
 	if !ok {
 		return nil, nil
 	}
@@ -197,7 +198,7 @@ func readableSince(d *h5.Dataset, name string) (since *string, err error) {
 // scalePath returns the path of the first dimension scale of an axis of an HDF5 dataset. It is ""
 // for an axis without scales, for other formats, and for untrusted files.
 func (a *app) scalePath(arr *ndarray.Array, axis int) (string, error) {
-	b, ok := ndarray.As[interface{ Dataset() *h5.Dataset }](arr.Backend())
+	b, ok := ndarray.As[hdf5.Backend](arr.Backend())
 	if !ok || a.untrusted() {
 		return "", nil
 	}
