@@ -28,9 +28,6 @@ func Isolated(ctx context.Context, location string) (ndarray.Backend, error) {
 	return r, nil
 }
 
-// Boxes returns the regions in which a larger region is read.
-var Boxes = boxes
-
 // Ahead returns how many boxes a worker reads ahead, and the number of goroutines.
 var Ahead = ahead
 

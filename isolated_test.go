@@ -59,66 +59,6 @@ func TestIsolatedConformance(t *testing.T) {
 	})
 }
 
-// TestBoxes checks that the boxes of a region cover it exactly once and end at chunk borders. Each
-// box must be at most as large as requested unless one chunk is larger.
-func TestBoxes(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		rank := rapid.IntRange(0, 4).Draw(t, "rank")
-		var shape, chunk, start, count []int64
-		for range rank {
-			n := rapid.Int64Range(1, 12).Draw(t, "axis")
-			shape = append(shape, n)
-			chunk = append(chunk, rapid.Int64Range(1, 14).Draw(t, "chunk"))
-			at := rapid.Int64Range(0, n-1).Draw(t, "start")
-			start = append(start, at)
-			count = append(count, rapid.Int64Range(1, n-at).Draw(t, "count"))
-		}
-		if rapid.Bool().Draw(t, "contiguous") {
-			chunk = nil
-		}
-		item := rapid.IntRange(1, 9).Draw(t, "item")
-		most := rapid.Int64Range(10, 300).Draw(t, "most")
-		g := ndarray.Region{Start: start, Shape: count}
-		seen := map[string]int{}
-		for box := range hyperslab.Boxes(g, chunk, item, most) {
-			require.NoError(t, box.Check(shape))
-			if box.NumElems()*int64(item) > most {
-				for i := range box.Shape {
-					require.NotNil(t, chunk)
-					require.Equal(t, box.Start[i]/chunk[i], (box.Start[i]+box.Shape[i]-1)/chunk[i], "only a chunk may be larger")
-				}
-			}
-			places(box, func(at []int64) {
-				seen[fmt.Sprint(at)]++
-			})
-		}
-		n := int64(0)
-		places(g, func(at []int64) {
-			require.Equal(t, 1, seen[fmt.Sprint(at)])
-			n++
-		})
-		require.Len(t, seen, int(n))
-	})
-}
-
-// places calls f with the position of each element of a region.
-func places(g ndarray.Region, f func(at []int64)) {
-	at := slices.Clone(g.Start)
-	for {
-		f(at)
-		i := len(at) - 1
-		for ; i >= 0; i-- {
-			if at[i]++; at[i] < g.Start[i]+g.Shape[i] {
-				break
-			}
-			at[i] = g.Start[i]
-		}
-		if i < 0 {
-			return
-		}
-	}
-}
-
 // crossing contains every kind of value that is sent to a worker.
 type crossing struct {
 	Bool   bool

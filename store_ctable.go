@@ -14,6 +14,7 @@ import (
 
 	"github.com/hyperslab/hyperslab/internal/format/b2store"
 	"github.com/hyperslab/hyperslab/internal/format/msgpack"
+	"github.com/hyperslab/hyperslab/internal/grid"
 	"github.com/hyperslab/hyperslab/internal/stores"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/b2nd"
@@ -195,24 +196,11 @@ func (s *columnSource) ReadRegion(ctx context.Context, dst []byte, r ndarray.Reg
 		return err
 	}
 	each := len(dst) / int(outer.NumElems())
-	part := ndarray.Region{Start: r.Start[rank:], Shape: r.Shape[rank:]}
+	part := grid.Box{Start: r.Start[rank:], Shape: r.Shape[rank:]}
 	for i := range int(outer.NumElems()) {
-		copyPart(dst[i*each:][:each], b[i*size+offset:][:width], inner, part, s.meta.DType.Size)
+		grid.Copy(dst[i*each:][:each], part, b[i*size+offset:][:width], grid.Whole(inner), part, s.meta.DType.Size)
 	}
 	return nil
-}
-
-// copyPart copies a region of an array of elements of size bytes.
-func copyPart(dst, src []byte, shape []int64, r ndarray.Region, size int) {
-	if len(shape) == 0 {
-		copy(dst, src)
-		return
-	}
-	row, part := len(src)/int(shape[0]), len(dst)/int(r.Shape[0])
-	for i := range int(r.Shape[0]) {
-		inner := ndarray.Region{Start: r.Start[1:], Shape: r.Shape[1:]}
-		copyPart(dst[i*part:][:part], src[(int(r.Start[0])+i)*row:][:row], shape[1:], inner, size)
-	}
 }
 
 // Close closes the source.

@@ -8,14 +8,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
 	"os"
 	"runtime"
-	"slices"
 	"strings"
 
 	"github.com/hyperslab/hyperslab/internal/grid"
-	"github.com/hyperslab/hyperslab/internal/strided"
 	"github.com/hyperslab/hyperslab/internal/worker"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
@@ -195,13 +192,14 @@ func (r *remote) ReadRegion(ctx context.Context, dst []byte, g ndarray.Region, w
 	}
 	var sent []piece // at most one per slot
 	requests := func(yield func(worker.Part[request]) bool) {
-		for box := range boxes(g, r.meta.ChunkShape, item, slot) {
+		most := slot / int64(item)
+		for box := range grid.Cut(grid.Box(g), r.meta.ChunkShape, most) {
 			// The worker keeps the rest of a chunk that is larger than a slot.
-			for part := range boxes(box, nil, item, slot) {
-				p := piece{part, free[len(free)-1]}
+			for part := range grid.Cut(box, nil, most) {
+				p := piece{ndarray.Region(part), free[len(free)-1]}
 				free = free[:len(free)-1]
 				sent = append(sent, p)
-				q := request{Path: r.path, Start: box.Start, Shape: box.Shape, Part: part, Workers: each, Alone: allowed == 1}
+				q := request{Path: r.path, Start: box.Start, Shape: box.Shape, Part: p.part, Workers: each, Alone: allowed == 1}
 				if !yield(worker.Part[request]{Request: q, At: p.at, Size: slot}) {
 					return
 				}
@@ -214,60 +212,10 @@ func (r *remote) ReadRegion(ctx context.Context, dst []byte, g ndarray.Region, w
 		if want := p.part.NumElems() * int64(item); int64(len(elements)) != want {
 			return fmt.Errorf("%w: %d bytes of %v, want %d", worker.ErrProtocol, len(elements), p.part, want)
 		}
-		copyBox(dst, g, elements, p.part, p.part, item)
+		grid.Copy(dst, grid.Box(g), elements, grid.Box(p.part), grid.Box(p.part), item)
 		free = append(free, p.at)
 		return nil
 	})
-}
-
-// copyBox copies the elements of part from one buffer to another. The buffers contain the regions
-// from and to.
-func copyBox(dst []byte, to ndarray.Region, src []byte, from, part ndarray.Region, item int) {
-	if len(part.Shape) == 0 {
-		copy(dst, src)
-		return
-	}
-	strided.Copy(strided.Box{Data: dst, Shape: to.Shape, Start: less(part.Start, to.Start)},
-		strided.Box{Data: src, Shape: from.Shape, Start: less(part.Start, from.Start)}, part.Shape, item)
-}
-
-func less(a, b []int64) []int64 {
-	c := slices.Clone(a)
-	for i := range c {
-		c[i] -= b[i]
-	}
-	return c
-}
-
-// boxes divides a region into boxes of at most most bytes, in row-major order. No two boxes share a
-// chunk, except that a larger chunk is its own box. Without chunks the region is divided at any
-// element.
-func boxes(g ndarray.Region, chunk []int64, item int, most int64) iter.Seq[ndarray.Region] {
-	return func(yield func(ndarray.Region) bool) { cut(g, chunk, int64(item), most, 0, yield) }
-}
-
-func cut(g ndarray.Region, chunk []int64, item, most int64, axis int, yield func(ndarray.Region) bool) bool {
-	total := g.NumElems() * item
-	if total <= most || axis == len(g.Shape) {
-		return yield(g)
-	}
-	thick := int64(1)
-	if chunk != nil {
-		thick = max(chunk[axis], 1)
-	}
-	row := total / g.Shape[axis] // bytes of one element along the axis
-	step := max(most/max(row, 1)/thick, 1) * thick
-	end := g.Start[axis] + g.Shape[axis]
-	for at := g.Start[axis]; at < end; {
-		next := at + min(step-at%step, end-at)
-		s := ndarray.Region(grid.Box(g).Clone())
-		s.Start[axis], s.Shape[axis] = at, next-at
-		if !cut(s, chunk, item, most, axis+1, yield) {
-			return false
-		}
-		at = next
-	}
-	return true
 }
 
 // ReadStrings reads strings of variable length.

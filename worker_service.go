@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/hyperslab/hyperslab/internal/grid"
 	"github.com/hyperslab/hyperslab/internal/worker"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
@@ -166,7 +167,7 @@ func (h *arrayHandler) read(q *request, to []byte) (int64, error) {
 		}
 		h.about = *q
 	}
-	copyBox(to[:n], q.Part, h.whole, whole, q.Part, int(item))
+	grid.Copy(to[:n], grid.Box(q.Part), h.whole, grid.Box(whole), grid.Box(q.Part), int(item))
 	return n, nil
 }
 

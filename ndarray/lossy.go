@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/hyperslab/hyperslab/internal/boxes"
 	"github.com/hyperslab/hyperslab/internal/ceil"
 	"github.com/hyperslab/hyperslab/internal/grid"
 )
@@ -78,7 +77,7 @@ func (c countingWriter) WriteRegion(ctx context.Context, src []byte, r Region, w
 		}
 		part := Region(common)
 		b := make([]byte, part.NumElems()*int64(m.DType.Size))
-		copyPart(b, part, src, r, part, m.DType.Size)
+		grid.Copy(b, common, src, grid.Box(r), common, m.DType.Size)
 		err := c.a.counted(ctx, around, workers, part, b, func() error { return c.w.WriteRegion(ctx, b, part, workers) })
 		if err != nil {
 			return err
@@ -98,22 +97,6 @@ func aroundChunks(m *Meta, r Region) Region {
 	return around
 }
 
-// copyPart copies the elements of part from the buffer src of region from to the buffer dst of
-// region to.
-func copyPart(dst []byte, to Region, src []byte, from Region, part Region, size int) {
-	if part.NumElems() == 0 {
-		return
-	}
-	in, out := boxes.Strides(from.Shape, size), boxes.Strides(to.Shape, size)
-	var x, y int64
-	for i, s := range part.Start {
-		x += (s - to.Start[i]) * out[i]
-		y += (s - from.Start[i]) * in[i]
-	}
-	box := boxes.New(part.Shape, out, in, size)
-	box.Copy(dst[x:], src[y:])
-}
-
 // counted calls write, which changes the elements of r to src. It counts the elements of around
 // that differ afterwards from src, or outside r from their earlier value.
 func (a *Array) counted(ctx context.Context, around Region, workers int, r Region, src []byte, write func() error) error {
@@ -122,7 +105,7 @@ func (a *Array) counted(ctx context.Context, around Region, workers int, r Regio
 	if err := a.backend.ReadRegion(ctx, want, around, workers); err != nil {
 		return err
 	}
-	copyPart(want, around, src, r, r, size)
+	grid.Copy(want, grid.Box(around), src, grid.Box(r), grid.Box(r), size)
 	if err := write(); err != nil {
 		return err
 	}

@@ -158,7 +158,8 @@ func (s *scratch) each(ctx context.Context, all []byte, r Region, move func(b []
 			inAll.Start[i] = part.Start[i] - r.Start[i]
 			inChunk.Start[i] = part.Start[i] - index[i]*s.grid.Chunk[i]
 		}
-		for piece := range pieces(inChunk, s.grid.Chunk) {
+		for box := range grid.Cut(grid.Box(inChunk), nil, runLength(part.Shape, s.grid.Chunk)) {
+			piece := Region(box)
 			bytes := piece.NumElems() * int64(item)
 			if int64(cap(buf)) < bytes {
 				buf = make([]byte, bytes)
@@ -186,24 +187,13 @@ func (s *scratch) each(ctx context.Context, all []byte, r Region, move func(b []
 	return nil
 }
 
-// pieces divides a box in a chunk of that shape into boxes that are contiguous in the chunk.
-func pieces(box Region, chunk []int64) func(yield func(Region) bool) {
-	axis := len(chunk) - 1 // the axes after this one are whole
-	for axis > 0 && box.Shape[axis] == chunk[axis] {
-		axis--
-	}
-	return func(yield func(Region) bool) {
-		total, _ := grid.Product(box.Shape[:max(axis, 0)])
-		for k := range total {
-			p := box.clone()
-			for i, rest := axis-1, k; i >= 0; i-- {
-				p.Start[i] += rest % box.Shape[i]
-				p.Shape[i] = 1
-				rest /= box.Shape[i]
-			}
-			if !yield(p) {
-				return
-			}
+// runLength returns the number of elements that a box in a chunk has in a row without a gap.
+func runLength(box, chunk []int64) int64 {
+	n := int64(1)
+	for axis := len(chunk) - 1; axis >= 0; axis-- {
+		if n *= box[axis]; box[axis] != chunk[axis] {
+			break
 		}
 	}
+	return n
 }

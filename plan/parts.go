@@ -11,7 +11,6 @@ import (
 	"sync"
 
 	"github.com/hyperslab/hyperslab"
-	"github.com/hyperslab/hyperslab/internal/boxes"
 	"github.com/hyperslab/hyperslab/internal/ceil"
 	"github.com/hyperslab/hyperslab/internal/grid"
 	"github.com/hyperslab/hyperslab/internal/passage"
@@ -134,14 +133,12 @@ func (j *joined) Close() (err error) {
 // ReadRegion implements ndarray.Backend.
 func (j *joined) ReadRegion(ctx context.Context, dst []byte, r ndarray.Region, workers int) error {
 	item := j.meta.DType.Size
-	to := boxes.Strides(r.Shape, item)
 	var buf []byte
 	return j.each(r, func(shard int64, box ndarray.Region) error {
 		shared, _ := grid.Box(box).Intersect(grid.Box(r))
-		common, own, at := ndarray.Region(shared), ndarray.Region(shared.Clone()), int64(0)
+		own := ndarray.Region(shared.Clone())
 		for i := range own.Start {
 			own.Start[i] -= box.Start[i]
-			at += (common.Start[i] - r.Start[i]) * to[i]
 		}
 		return j.use(ctx, shard, func(b *openedPart) error {
 			if err := ctx.Err(); err != nil {
@@ -150,15 +147,14 @@ func (j *joined) ReadRegion(ctx context.Context, dst []byte, r ndarray.Region, w
 			if shared.Equal(grid.Box(r)) {
 				return b.ReadRegion(ctx, dst, own, workers)
 			}
-			n := common.NumElems() * int64(item)
+			n := own.NumElems() * int64(item)
 			if int64(cap(buf)) < n {
 				buf = make([]byte, n)
 			}
 			if err := b.ReadRegion(ctx, buf[:n], own, workers); err != nil {
 				return err
 			}
-			move := boxes.New(common.Shape, to, boxes.Strides(common.Shape, item), item)
-			move.Copy(dst[at:], buf[:n])
+			grid.Copy(dst, grid.Box(r), buf[:n], shared, shared, item)
 			return nil
 		})
 	})

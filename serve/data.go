@@ -17,7 +17,6 @@ import (
 	"github.com/hyperslab/hyperslab/internal/grid"
 	"github.com/hyperslab/hyperslab/internal/jsonform"
 	"github.com/hyperslab/hyperslab/internal/npy"
-	"github.com/hyperslab/hyperslab/internal/strided"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -418,12 +417,7 @@ func (c *blocks) read(ctx context.Context, arr *ndarray.Array, name string, r nd
 		}
 		c.add(b)
 	}
-	at := make([]int64, len(r.Start))
-	for i := range at {
-		at[i] = r.Start[i] - wide.Start[i]
-	}
-	strided.Copy(strided.Box{Data: dst, Shape: r.Shape, Start: make([]int64, len(r.Start))},
-		strided.Box{Data: b.data, Shape: wide.Shape, Start: at}, r.Shape, arr.DType().Size)
+	grid.Copy(dst, grid.Box(r), b.data, grid.Box(wide), grid.Box(r), arr.DType().Size)
 	return nil
 }
 

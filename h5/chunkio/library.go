@@ -4,8 +4,10 @@ package chunkio
 
 import (
 	"context"
+	"slices"
 
 	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/internal/grid"
 )
 
 // readByLibrary reads in slabs, so that the read can be cancelled.
@@ -30,29 +32,21 @@ func (c *call) slabs(ctx context.Context, move func([]byte, h5.Datatype, h5.Regi
 	if c.set != nil && len(c.set.info.ChunkShape) == rank {
 		// Use whole chunks, because libhdf5 decodes a chunk for each slab that touches it.
 		inChunk = max(c.set.info.ChunkShape[0]/stride, 1)
-		rows = max(rows-rows%inChunk, inChunk)
 	}
-	if rows = max(rows, 1); rows >= c.r.Count[0] {
-		return c.whole(move, b)
-	}
-	slab := h5.Region{Start: append([]int64(nil), c.r.Start...), Count: append([]int64(nil), c.r.Count...), Stride: c.r.Stride, Block: c.r.Block}
+	slab := h5.Region{Start: slices.Clone(c.r.Start), Count: slices.Clone(c.r.Count), Stride: c.r.Stride, Block: c.r.Block}
 	c.progress.total = int64(len(b))
-	for done := int64(0); done < c.r.Count[0]; {
+	steps := grid.Box{Start: []int64{c.r.Start[0] / stride}, Shape: []int64{c.r.Count[0]}}
+	for part := range grid.Cut(steps, []int64{inChunk}, rows) {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		n := min(rows, c.r.Count[0]-done)
-		slab.Start[0] = c.r.Start[0] + done*stride
-		if into := slab.Start[0] / stride % inChunk; into != 0 {
-			n = min(n, inChunk-into)
-		}
-		slab.Count[0] = n
-		if err := move(b[:n*row], c.mem, slab); err != nil {
+		slab.Start[0], slab.Count[0] = part.Start[0]*stride+c.r.Start[0]%stride, part.Shape[0]
+		n := part.Shape[0] * row
+		if err := move(b[:n], c.mem, slab); err != nil {
 			return err
 		}
-		b = b[n*row:]
-		done += n
-		c.advance(n * row)
+		b = b[n:]
+		c.advance(n)
 	}
 	return nil
 }

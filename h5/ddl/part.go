@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/internal/grid"
 	"github.com/hyperslab/hyperslab/internal/h5elem"
 )
 
@@ -119,11 +120,11 @@ func (p *printer) partRow(d *h5.Dataset, t h5.Datatype, g h5.Region, end bool) e
 	n := g.NumElems()
 	r := &row{p: p, length: n, index: func(n int64) []int64 { return place(indexOf(n, dims)) }}
 	defer r.flush()
-	return pieces(dims, func(piece h5.Region) error {
+	for box := range grid.Cut(grid.Whole(dims), nil, piece) {
 		v, err := d.ReadValues(t, h5.Region{
-			Start: place(piece.Start), Stride: g.Stride,
-			Count: append(slices.Clone(g.Count[:last]), piece.Count[last]),
-			Block: append(slices.Clone(piece.Count[:last]), piece.Count[last+1]),
+			Start: place(box.Start), Stride: g.Stride,
+			Count: append(slices.Clone(g.Count[:last]), box.Shape[last]),
+			Block: append(slices.Clone(box.Shape[:last]), box.Shape[last+1]),
 		}, -1)
 		if err != nil {
 			return err
@@ -131,6 +132,6 @@ func (p *printer) partRow(d *h5.Dataset, t h5.Datatype, g h5.Region, end bool) e
 		for i := range v.N {
 			p.element(r, h5elem.ViewOf(&v, i), end && r.next == n-1)
 		}
-		return nil
-	})
+	}
+	return nil
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/h5/h5value"
+	"github.com/hyperslab/hyperslab/internal/grid"
 	"github.com/hyperslab/hyperslab/internal/h5elem"
 )
 
@@ -155,37 +156,6 @@ func exponent(s string) string {
 // piece is the number of elements read at a time.
 const piece = 1 << 16
 
-// pieces calls f with regions that cover a shape in row-major order, each with at most piece
-// consecutive elements. It stops at the first error.
-func pieces(dims []int64, f func(h5.Region) error) error {
-	axis, inner := len(dims), int64(1)
-	for axis > 0 && (inner == 0 || dims[axis-1] <= piece/inner) { // the product could overflow
-		axis--
-		inner *= dims[axis]
-	}
-	r := h5.Region{Start: make([]int64, len(dims)), Count: append([]int64(nil), dims...)}
-	if axis == 0 {
-		return f(r)
-	}
-	step := max(piece/max(inner, 1), 1)
-	for i := range axis {
-		r.Count[i] = 1
-	}
-	for {
-		r.Count[axis-1] = min(step, dims[axis-1]-r.Start[axis-1])
-		if err := f(r); err != nil {
-			return err
-		}
-		at := axis - 1
-		for r.Start[at] += r.Count[at]; r.Start[at] >= dims[at]; r.Start[at]++ {
-			r.Start[at] = 0
-			if at--; at < 0 {
-				return nil
-			}
-		}
-	}
-}
-
 func (p *printer) datasetValues(d *h5.Dataset, info h5.DatasetInfo) {
 	if info.Datatype.Class == h5.Time {
 		p.line("DATA{ not yet implemented.}")
@@ -206,16 +176,16 @@ func (p *printer) elements(d *h5.Dataset, info h5.DatasetInfo) error {
 	}
 	r := p.rows(info.Space.Dims)
 	defer r.flush()
-	return pieces(info.Space.Dims, func(at h5.Region) error {
-		v, err := d.ReadValues(info.Datatype, at, -1)
+	for box := range grid.Cut(grid.Whole(info.Space.Dims), nil, piece) {
+		v, err := d.ReadValues(info.Datatype, h5.Region{Start: box.Start, Count: box.Shape}, -1)
 		if err != nil {
 			return err
 		}
 		for i := range v.N {
 			p.element(r, h5elem.ViewOf(&v, i), r.next == n-1)
 		}
-		return nil
-	})
+	}
+	return nil
 }
 
 func (p *printer) attributeValues(o h5.Object, a h5.AttributeInfo) {

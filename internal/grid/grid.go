@@ -16,6 +16,9 @@ import (
 // the fields of ndarray.Region, so that one converts to the other.
 type Box struct{ Start, Shape []int64 }
 
+// Whole returns the box of all elements of an array. It uses shape.
+func Whole(shape []int64) Box { return Box{Start: make([]int64, len(shape)), Shape: shape} }
+
 // Grid divides an array into chunks of one shape. Chunks at the far edges are
 // clipped to the array.
 type Grid struct {

@@ -107,46 +107,6 @@ func TestAuto_bounds(t *testing.T) {
 	})
 }
 
-// TestSlabs checks that slabs are contiguous in the buffer of the region and end at chunk
-// boundaries.
-func TestSlabs(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		rank := rapid.IntRange(0, 4).Draw(t, "rank")
-		shape := make([]int64, rank)
-		r := grid.Box{Start: make([]int64, rank), Shape: make([]int64, rank)}
-		for i := range rank {
-			r.Start[i] = rapid.Int64Range(0, 9).Draw(t, "start")
-			r.Shape[i] = rapid.SampledFrom([]int64{0, 1, 1, 2, 7, 20}).Draw(t, "length")
-			shape[i] = r.Start[i] + r.Shape[i]
-		}
-		var chunk []int64
-		if rapid.Bool().Draw(t, "chunked") {
-			chunk = rapid.SliceOfN(rapid.Int64Range(1, 9), rank, rank).Draw(t, "chunk")
-		}
-		n, last := int64(0), int64(-1)
-		for s := range grid.Slabs(chunk, 65536, r) {
-			require.True(t, inside(s, shape))
-			first := int64(0) // index of the slab's first element in r
-			for i := range rank {
-				first = first*r.Shape[i] + s.Start[i] - r.Start[i]
-			}
-			require.Equal(t, n, first)
-			n += elements(s)
-			last = n
-		}
-		require.Equal(t, elements(r), last)
-	})
-	// A large region is divided, and a loop may end early.
-	n := 0
-	for s := range grid.Slabs([]int64{1, 10, 1 << 17}, 8, grid.Box{Start: []int64{0, 5, 0}, Shape: []int64{1, 95, 1 << 17}}) {
-		require.Equal(t, []int64{0, int64(n) * 10, 0}, []int64{s.Start[0], s.Start[1] / 10 * 10, s.Start[2]})
-		if n++; n == 4 {
-			break
-		}
-	}
-	require.Equal(t, 4, n)
-}
-
 // TestGridAgainstModel checks that the chunks of a grid contain each element exactly once, in
 // row-major order of chunks, and that no chunk is larger than the chunk shape.
 func TestGridAgainstModel(t *testing.T) {

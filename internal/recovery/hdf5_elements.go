@@ -8,13 +8,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
 	"math"
 	"slices"
 
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/internal/format"
 	"github.com/hyperslab/hyperslab/internal/format/h5file"
+	"github.com/hyperslab/hyperslab/internal/grid"
 	"github.com/hyperslab/hyperslab/internal/h5types"
 )
 
@@ -74,46 +74,43 @@ func (s *source) contiguous(ctx context.Context, at string, o *h5file.Object, sp
 		s.r.note(Lost, at, "elements", -1, "%d to %d of %d are not in the file: %v", first, end-1, all, err)
 		s.corrupt = true
 	}
-	// A piece that cannot be read is split in two until the readable part is found.
-	var piece func(first, end int64) error
-	piece = func(first, end int64) error {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		var b []byte
-		var err error
-		if l.Class == h5file.Compact {
-			b = l.Data[first*item : end*item]
-		} else {
-			b, err = s.file.Read(l.Addr+h5file.Addr(first*item), (end-first)*item)
-		}
-		if err != nil {
-			if n := end - first; n > 1 && n*item > sector {
-				if err := piece(first, first+n/2); err != nil {
-					return err
-				}
-				return piece(first+n/2, end)
+	// A piece that cannot be read, or that ends after the file, is divided until the readable part
+	// is found.
+	there := min(all, available/item)
+	var copyPiece func(box grid.Box, first int64) error
+	divide := func(r grid.Box, first, most int64) error {
+		for box := range grid.Cut(r, nil, most) {
+			if first >= there {
+				break
 			}
-			lost(first, end, err)
-			return nil
-		}
-		s.seen.more(int64(len(b)))
-		for from, part := range boxes(space.Dims, first, end) {
-			n := int64(1)
-			for _, k := range part.Count {
-				n *= k
-			}
-			if err := to(b[(from-first)*item:][:n*item], n, part); err != nil {
+			if err := copyPiece(box, first); err != nil {
 				return err
 			}
+			first += elementsOf(box.Shape)
 		}
 		return nil
 	}
-	there, step := min(all, available/item), max(slab/item, 1)
-	for first := int64(0); first < there; first += step {
-		if err := piece(first, min(first+step, there)); err != nil {
+	copyPiece = func(box grid.Box, first int64) error {
+		if err := ctx.Err(); err != nil {
 			return err
 		}
+		n := elementsOf(box.Shape)
+		if first+n > there {
+			return divide(box, first, (n+1)/2)
+		}
+		b, err := s.rawBytes(l, first*item, n*item)
+		switch {
+		case err == nil:
+			s.seen.more(int64(len(b)))
+			return to(b, n, h5.Region{Start: box.Start, Count: box.Shape})
+		case n > 1 && n*item > sector:
+			return divide(box, first, (n+1)/2)
+		}
+		lost(first, first+n, err)
+		return nil
+	}
+	if err := divide(grid.Whole(space.Dims), 0, max(slab/item, 1)); err != nil {
+		return err
 	}
 	if there < all {
 		lost(there, all, errors.New("it ends before them"))
@@ -121,31 +118,18 @@ func (s *source) contiguous(ctx context.Context, at string, o *h5file.Object, sp
 	return nil
 }
 
-// boxes splits the elements from first to end, in row-major order, into regions. It yields each
-// region with the number of its first element.
-func boxes(dims []int64, first, end int64) iter.Seq2[int64, h5.Region] {
-	return func(yield func(int64, h5.Region) bool) {
-		for first < end {
-			// Extend the region along the outermost dimension that starts here and fits before end.
-			part := h5.Region{Start: make([]int64, len(dims)), Count: make([]int64, len(dims))}
-			row, n := int64(1), int64(1)
-			left := first
-			for i := len(dims) - 1; i >= 0; i-- {
-				part.Start[i], part.Count[i] = left%dims[i], 1
-				left /= dims[i]
-				if first%row == 0 && row <= end-first { // all inner dimensions are complete
-					n = min((end-first)/row, dims[i]-part.Start[i])
-					part.Count[i] = n
-					n *= row
-				}
-				row *= dims[i]
-			}
-			if !yield(first, part) {
-				return
-			}
-			first += n
-		}
+// rawBytes returns bytes of compact or contiguous elements.
+func (s *source) rawBytes(l *h5file.Layout, off, n int64) ([]byte, error) {
+	if l.Class == h5file.Compact {
+		return l.Data[off : off+n], nil
 	}
+	return s.file.Read(l.Addr+h5file.Addr(off), n)
+}
+
+// elementsOf returns the number of elements of a part of a dataset, which does not overflow.
+func elementsOf(shape []int64) int64 {
+	n, _ := grid.Product(shape)
+	return n
 }
 
 // count counts a chunk, or a piece of contiguous elements, that was written to the new file.

@@ -13,6 +13,7 @@ import (
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/internal/format"
 	"github.com/hyperslab/hyperslab/internal/format/h5file"
+	"github.com/hyperslab/hyperslab/internal/grid"
 	"github.com/hyperslab/hyperslab/internal/h5copy"
 	"github.com/hyperslab/hyperslab/internal/h5types"
 )
@@ -179,7 +180,12 @@ func (s *source) create(at string, o *h5file.Object) (*h5.Dataset, error) {
 		// libhdf5 allocates all contiguous elements when the first one is written. A corrupt header
 		// of some bytes could demand any size, so large datasets become chunked.
 		if l.Addr.Defined() && len(space.Dims) > 0 && size > uint64(s.size) {
-			opts.ChunkShape = pieces(space.Dims, item)
+			// Chunks of whole rows, because the part of the elements that is in the file is written
+			// row by row, and chunks without elements take no space.
+			for first := range grid.Cut(grid.Whole(h5types.Dataspace(space).Dims), nil, max(grid.ChunkBytes/int64(item), 1)) {
+				opts.ChunkShape = first.Shape
+				break
+			}
 			s.r.note(Lost, at, "layout", -1, "%d elements of %d bytes in a file of %d: in chunks now, and those without elements take no space", n, item, s.size)
 		}
 	case h5file.Virtual:
@@ -235,17 +241,6 @@ func fillOf(o *h5file.Object, t h5.Datatype) []byte {
 		return v.Value
 	}
 	return nil
-}
-
-// pieces returns a chunk shape of about 1 MiB: some rows, or a part of one row.
-func pieces(dims []uint64, size uint64) []int64 {
-	left := max(1<<20/max(size, 1), 1)
-	out := make([]int64, len(dims))
-	for i := len(dims) - 1; i >= 0; i-- {
-		n := max(min(dims[i], left), 1)
-		out[i], left = int64(n), max(left/n, 1)
-	}
-	return out
 }
 
 // dense reports whether an object needs dense storage for its attributes. o may be nil.

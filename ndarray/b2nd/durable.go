@@ -11,8 +11,8 @@ import (
 
 	"github.com/hyperslab/hyperslab/cblosc"
 	"github.com/hyperslab/hyperslab/cblosc/frameio"
-	"github.com/hyperslab/hyperslab/internal/boxes"
 	"github.com/hyperslab/hyperslab/internal/ceil"
+	"github.com/hyperslab/hyperslab/internal/grid"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -61,13 +61,7 @@ func (d *durable) WriteRegion(ctx context.Context, src []byte, r ndarray.Region,
 		if err := d.ReadRegion(ctx, around, whole, workers); err != nil {
 			return err
 		}
-		strides := boxes.Strides(whole.Shape, d.meta.DType.Size)
-		at := int64(0)
-		for i, s := range r.Start {
-			at += (s - whole.Start[i]) * strides[i]
-		}
-		box := boxes.New(r.Shape, strides, boxes.Strides(r.Shape, d.meta.DType.Size), d.meta.DType.Size)
-		box.Copy(around[at:], src)
+		grid.Copy(around, grid.Box(whole), src, grid.Box(r), grid.Box(r), d.meta.DType.Size)
 		src = around
 	}
 	return d.replace(ctx, 0, src, whole, workers)

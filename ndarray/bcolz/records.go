@@ -14,7 +14,6 @@ import (
 	"github.com/hyperslab/hyperslab/internal/filelock"
 	"github.com/hyperslab/hyperslab/internal/format/bcolztree"
 	"github.com/hyperslab/hyperslab/internal/grid"
-	"github.com/hyperslab/hyperslab/internal/strided"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -210,11 +209,11 @@ func (r *records) ReadRegion(ctx context.Context, dst []byte, region ndarray.Reg
 	r.shape.RLock()
 	defer r.shape.RUnlock()
 	clear(dst)
-	return r.each(ctx, dst, region, func(b *backend, rows ndarray.Region, record, column strided.Box) error {
-		if err := b.ReadRegion(ctx, column.Data, rows, workers); err != nil {
+	return r.each(ctx, dst, region, func(b *backend, rows ndarray.Region, column []byte, at fieldBytes) error {
+		if err := b.ReadRegion(ctx, column, rows, workers); err != nil {
 			return err
 		}
-		strided.Copy(record, column, column.Shape, 1)
+		grid.Copy(at.data, at.records, column, at.field, at.field, 1)
 		return nil
 	})
 }
@@ -227,15 +226,30 @@ func (r *records) WriteRegion(ctx context.Context, src []byte, region ndarray.Re
 	}
 	r.shape.RLock()
 	defer r.shape.RUnlock()
-	return r.each(ctx, src, region, func(b *backend, rows ndarray.Region, record, column strided.Box) error {
-		strided.Copy(column, record, column.Shape, 1)
-		return b.WriteRegion(ctx, column.Data, rows, workers)
+	return r.each(ctx, src, region, func(b *backend, rows ndarray.Region, column []byte, at fieldBytes) error {
+		grid.Copy(column, at.field, at.data, at.records, at.field, 1)
+		return b.WriteRegion(ctx, column, rows, workers)
 	})
 }
 
+// fieldBytes are the bytes of one field in whole records: boxes of two dimensions, records and
+// bytes.
+type fieldBytes struct {
+	data           []byte
+	records, field grid.Box
+}
+
+// bytesOf returns the bytes of the i-th field in n records.
+func (r *records) bytesOf(i int, data []byte, n int64) fieldBytes {
+	f, size := r.fields[i], int64(r.meta.DType.Size)
+	return fieldBytes{
+		data[:n*size], grid.Whole([]int64{n, size}), grid.Box{Start: []int64{0, int64(f.Offset)}, Shape: []int64{n, int64(f.Type.Size)}},
+	}
+}
+
 // each calls f for each slab of a region and each column. Its arguments are the rows in the column,
-// the box of bytes of the field in the records, and a buffer for these rows of the column.
-func (r *records) each(ctx context.Context, records []byte, region ndarray.Region, f func(b *backend, rows ndarray.Region, record, column strided.Box) error) error {
+// a buffer for these rows, and the bytes of the field in the records.
+func (r *records) each(ctx context.Context, records []byte, region ndarray.Region, f func(b *backend, rows ndarray.Region, column []byte, at fieldBytes) error) error {
 	size := int64(r.meta.DType.Size)
 	var buffer []byte
 	for box := range grid.Slabs(r.meta.ChunkShape, r.meta.DType.Size, grid.Box(region)) {
@@ -246,9 +260,7 @@ func (r *records) each(ctx context.Context, records []byte, region ndarray.Regio
 		n := s.Shape[0]
 		for i, field := range r.fields {
 			buffer = slices.Grow(buffer[:0], int(n)*field.Type.Size)[:int(n)*field.Type.Size]
-			err := f(r.columns[i], r.columns[i].rows(s.Start[0], n),
-				strided.Box{Data: records[:n*size], Shape: []int64{n, size}, Start: []int64{0, int64(field.Offset)}},
-				strided.Box{Data: buffer, Shape: []int64{n, int64(field.Type.Size)}, Start: []int64{0, 0}})
+			err := f(r.columns[i], r.columns[i].rows(s.Start[0], n), buffer, r.bytesOf(i, records, n))
 			if err != nil {
 				return fmt.Errorf("column %q: %w", field.Name, err)
 			}
@@ -332,12 +344,9 @@ func (r *records) columnFrom(i int, records []byte) []byte {
 	if records == nil {
 		return nil
 	}
-	f, size := r.fields[i], int64(r.meta.DType.Size)
-	n := int64(len(records)) / size
-	shape := []int64{n, int64(f.Type.Size)}
-	column := make([]byte, n*int64(f.Type.Size))
-	strided.Copy(strided.Box{Data: column, Shape: shape, Start: []int64{0, 0}},
-		strided.Box{Data: records, Shape: []int64{n, size}, Start: []int64{0, int64(f.Offset)}}, shape, 1)
+	n := int64(len(records) / r.meta.DType.Size)
+	at, column := r.bytesOf(i, records, n), make([]byte, n*int64(r.fields[i].Type.Size))
+	grid.Copy(column, at.field, records, at.records, at.field, 1)
 	return column
 }
 

@@ -11,7 +11,6 @@ import (
 	"sync"
 
 	"github.com/hyperslab/hyperslab/internal/grid"
-	"github.com/hyperslab/hyperslab/internal/strided"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -107,8 +106,8 @@ func (b *backend) Meta() ndarray.Meta { return b.meta }
 func (b *backend) ReadRegion(ctx context.Context, dst []byte, r ndarray.Region, workers int) error {
 	b.mu.RLock()
 	defer b.mu.RUnlock()
-	return b.slabs(ctx, dst, r, func(array, buffer strided.Box, shape []int64) {
-		strided.Copy(buffer, array, shape, b.meta.DType.Size)
+	return b.slabs(ctx, dst, r, func(buffer []byte, s grid.Box) {
+		grid.Copy(buffer, s, b.data, grid.Whole(b.meta.Shape), s, b.meta.DType.Size)
 	})
 }
 
@@ -116,20 +115,19 @@ func (b *backend) ReadRegion(ctx context.Context, dst []byte, r ndarray.Region, 
 func (b *backend) WriteRegion(ctx context.Context, src []byte, r ndarray.Region, workers int) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.slabs(ctx, src, r, func(array, buffer strided.Box, shape []int64) {
-		strided.Copy(array, buffer, shape, b.meta.DType.Size)
+	return b.slabs(ctx, src, r, func(buffer []byte, s grid.Box) {
+		grid.Copy(b.data, grid.Whole(b.meta.Shape), buffer, s, s, b.meta.DType.Size)
 	})
 }
 
-// slabs calls f for each slab of r, as boxes in the array and in data, until ctx ends.
-func (b *backend) slabs(ctx context.Context, data []byte, r ndarray.Region, f func(array, buffer strided.Box, shape []int64)) error {
-	for box := range grid.Slabs(b.meta.ChunkShape, b.meta.DType.Size, grid.Box(r)) {
-		s := ndarray.Region(box)
+// slabs calls f for each slab of r and its part of data, until ctx ends.
+func (b *backend) slabs(ctx context.Context, data []byte, r ndarray.Region, f func(buffer []byte, s grid.Box)) error {
+	for s := range grid.Slabs(b.meta.ChunkShape, b.meta.DType.Size, grid.Box(r)) {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		n := s.NumElems() * int64(b.meta.DType.Size)
-		f(b.box(s), packed(data[:n], s), s.Shape)
+		n := ndarray.Region(s).NumElems() * int64(b.meta.DType.Size)
+		f(data[:n], s)
 		data = data[n:]
 	}
 	return nil
@@ -198,7 +196,7 @@ func (b *backend) Resize(ctx context.Context, shape []int64) error {
 		b.eachText(both, func(at, _ int) { strs = append(strs, b.strs[at]) })
 		grown.eachText(both, func(at, i int) { grown.strs[at] = strs[i] })
 	} else {
-		strided.Copy(grown.box(both), b.box(both), both.Shape, old.DType.Size)
+		grid.Copy(grown.data, grid.Whole(shape), b.data, grid.Whole(old.Shape), grid.Box(both), old.DType.Size)
 	}
 	b.data, b.strs, b.meta.Shape = grown.data, grown.strs, grown.meta.Shape
 	return nil
@@ -296,14 +294,4 @@ func (b *backend) Close() error {
 	b.attrs.Init()
 	clear(b.named)
 	return nil
-}
-
-// box returns r as a box in the array's buffer.
-func (b *backend) box(r ndarray.Region) strided.Box {
-	return strided.Box{Data: b.data, Shape: b.meta.Shape, Start: r.Start}
-}
-
-// packed returns a buffer with exactly the elements of r as a box.
-func packed(data []byte, r ndarray.Region) strided.Box {
-	return strided.Box{Data: data, Shape: r.Shape, Start: make([]int64, len(r.Shape))}
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/term"
+	"github.com/hyperslab/hyperslab/internal/grid"
 	"github.com/hyperslab/hyperslab/internal/locate"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
@@ -245,7 +246,8 @@ func appendArray(ctx context.Context, dst, src *ndarray.Array, axis int, memory 
 			return dst.Write(ctx, b, place(r))
 		})
 	}
-	for r := range pieces(src.Shape(), nil, max(memory/textBytes, 1)) {
+	for box := range grid.Cut(grid.Whole(src.Shape()), nil, max(memory/textBytes, 1)) {
+		r := ndarray.Region(box)
 		strs := make([]string, r.NumElems())
 		if err := src.ReadStrings(ctx, strs, r); err != nil {
 			return err

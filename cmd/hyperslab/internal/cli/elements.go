@@ -13,6 +13,7 @@ import (
 	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/term"
 	"github.com/hyperslab/hyperslab/internal/cf"
 	"github.com/hyperslab/hyperslab/internal/detect"
+	"github.com/hyperslab/hyperslab/internal/grid"
 	"github.com/hyperslab/hyperslab/internal/jsonform"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
@@ -150,7 +151,9 @@ func (x *reading) each(ctx context.Context, f func(r ndarray.Region, e *batch) e
 		size = textBytes
 	}
 	e, done := &batch{dtype: m.DType, json: m.Format == detect.Objects}, int64(0)
-	for r := range pieces(m.Shape, m.ChunkShape, progressPiece(m.Shape, m.ChunkShape, x.limit/size, stretch/size, int64(runtime.GOMAXPROCS(0)))) {
+	most := progressPiece(m.Shape, m.ChunkShape, x.limit/size, stretch/size, int64(runtime.GOMAXPROCS(0)))
+	for box := range grid.Consecutive(grid.Whole(m.Shape), m.ChunkShape, most) {
+		r := ndarray.Region(box)
 		from := r
 		if x.uniform != nil && x.uniform(r) {
 			from.Shape = slices.Repeat([]int64{1}, len(r.Shape))

@@ -4,63 +4,12 @@ package cli
 
 import (
 	"context"
-	"iter"
 	"math"
-	"slices"
 
 	"github.com/hyperslab/hyperslab/internal/ceil"
 	"github.com/hyperslab/hyperslab/internal/grid"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
-
-// pieces divides an array into boxes of at most most elements, whose concatenation is the array in
-// row-major order. A box has single indexes of the leading axes, a stretch of one axis, in whole
-// chunks if they fit, and all of the other axes.
-func pieces(shape, chunk []int64, most int64) iter.Seq[ndarray.Region] {
-	return func(yield func(ndarray.Region) bool) {
-		if slices.Contains(shape, 0) {
-			return
-		}
-		cut, below := 0, int64(1) // the axis that is cut, and the number of elements per step along it
-		for axis := len(shape) - 1; axis > 0; axis-- {
-			if shape[axis] > max(most, 1)/below {
-				cut = axis
-				break
-			}
-			below *= shape[axis]
-		}
-		r := ndarray.Region{Start: make([]int64, len(shape)), Shape: slices.Clone(shape)}
-		if len(shape) == 0 {
-			yield(r)
-			return
-		}
-		for axis := range cut {
-			r.Shape[axis] = 1
-		}
-		step := min(max(most/below, 1), shape[cut])
-		if chunk != nil && step > chunk[cut] {
-			step -= step % chunk[cut]
-		}
-		for {
-			for r.Start[cut] = 0; r.Start[cut] < shape[cut]; r.Start[cut] += step {
-				r.Shape[cut] = min(step, shape[cut]-r.Start[cut])
-				if !yield(ndarray.Region(grid.Box(r).Clone())) {
-					return
-				}
-			}
-			axis := cut - 1
-			for ; axis >= 0; axis-- {
-				if r.Start[axis]++; r.Start[axis] < shape[axis] {
-					break
-				}
-				r.Start[axis] = 0
-			}
-			if axis < 0 {
-				return
-			}
-		}
-	}
-}
 
 // progressPiece returns the maximum number of elements of a piece for frequent progress: at least
 // some, with a chunk for each worker, in whole layers of chunks. It returns most if not even one
@@ -100,7 +49,8 @@ type elements interface {
 // gets each piece with its bytes in native order.
 func sequential(ctx context.Context, src elements, shape, chunk []int64, size int, memory int64, write func(r ndarray.Region, b []byte) error) error {
 	var buf []byte
-	for r := range pieces(shape, chunk, memory/int64(size)) {
+	for box := range grid.Consecutive(grid.Whole(shape), chunk, memory/int64(size)) {
+		r := ndarray.Region(box)
 		if err := ctx.Err(); err != nil {
 			return err
 		}

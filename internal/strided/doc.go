@@ -1,2 +1,0 @@
-// Package strided copies boxes of elements between row-major buffers of different shapes.
-package strided
