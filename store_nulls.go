@@ -14,8 +14,8 @@ import (
 
 	"github.com/hyperslab/hyperslab/internal/format"
 	"github.com/hyperslab/hyperslab/internal/format/b2store"
+	"github.com/hyperslab/hyperslab/internal/numbers"
 	"github.com/hyperslab/hyperslab/internal/stores"
-	"github.com/hyperslab/hyperslab/internal/utf32"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -126,7 +126,7 @@ func nullElement(d ndarray.DType, value json.RawMessage) (func(b []byte) bool, e
 		if err := json.Unmarshal(value, &text); err != nil {
 			return nil, err
 		}
-		if utf32.Put(want, text) != nil { // longer than every element
+		if numbers.PutUTF32(want, text) != nil { // longer than every element
 			return func([]byte) bool { return false }, nil
 		}
 		return equal(want)

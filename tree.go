@@ -16,7 +16,7 @@ import (
 	"strings"
 
 	"github.com/hyperslab/hyperslab/h5"
-	"github.com/hyperslab/hyperslab/internal/blosc2form"
+	"github.com/hyperslab/hyperslab/internal/converted"
 	"github.com/hyperslab/hyperslab/internal/detect"
 	"github.com/hyperslab/hyperslab/internal/dimscale"
 	"github.com/hyperslab/hyperslab/internal/errs"
@@ -542,7 +542,7 @@ func (c *treeCopy) planArray(ctx context.Context, item treeItem) error {
 	var kept *ndarray.Compression // of Blosc2 chunks that need no recompression
 	var blocks []int64
 	if err == nil && c.frames() {
-		if kept, blocks, err = blosc2form.Of(ctx, a); err != nil {
+		if kept, blocks, err = converted.Blosc2(ctx, a); err != nil {
 			err = errors.Join(err, a.Close())
 		}
 	}

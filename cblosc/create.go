@@ -13,7 +13,7 @@ import (
 	"strings"
 	"unsafe"
 
-	"github.com/hyperslab/hyperslab/internal/ceil"
+	"github.com/hyperslab/hyperslab/internal/grid"
 )
 
 // ArrayParams describes an array to create. All shapes must have the same rank.
@@ -219,18 +219,18 @@ func checkExtent(shape []int64, chunks, blocks []int32, typeSize int) error {
 	empty := slices.Contains(shape, 0)
 	for i, n := range shape {
 		c, b := int64(chunks[i]), int64(blocks[i])
-		padded := ceil.Div(c, b) * b
+		padded := grid.DivUp(c, b) * b
 		if padded > maxBuffer/chunkBytes {
 			return fmt.Errorf("%w: a chunk %v in blocks %v of %d-byte elements has more than %d bytes", ErrLimit, chunks, blocks, typeSize, maxBuffer)
 		}
 		chunkBytes *= padded
-		if n > math.MaxInt64-c || ceil.Div(n, c) > math.MaxInt32 {
+		if n > math.MaxInt64-c || grid.DivUp(n, c) > math.MaxInt32 {
 			return fmt.Errorf("%w: shape[%d] = %d is more than %d chunks of %d", ErrLimit, i, n, math.MaxInt32, c)
 		}
 		if empty {
 			continue
 		}
-		if nchunks *= ceil.Div(n, c); nchunks > maxBuffer/8 {
+		if nchunks *= grid.DivUp(n, c); nchunks > maxBuffer/8 {
 			return fmt.Errorf("%w: shape %v in chunks %v is more than %d chunks", ErrLimit, shape, chunks, maxBuffer/8)
 		}
 	}

@@ -11,7 +11,7 @@ import (
 	"math"
 	"unsafe"
 
-	"github.com/hyperslab/hyperslab/internal/ceil"
+	"github.com/hyperslab/hyperslab/internal/grid"
 )
 
 // Resize changes the shape at the end of each dimension (b2nd_resize). New elements are zero. The
@@ -65,7 +65,7 @@ func (a *Array) resizeLocked(op string, shape []int64, start *[maxDims]C.int64_t
 	for i := range a.rank {
 		// Old elements can remain between the old end and the end of its chunk.
 		chunk := C.int64_t(a.geometry.chunks[i])
-		end := ceil.Multiple(from[i], chunk, to[i])
+		end := grid.RoundUp(from[i], chunk, to[i])
 		if from[i] >= end {
 			continue
 		}

@@ -13,7 +13,7 @@ import (
 	"slices"
 	"unsafe"
 
-	"github.com/hyperslab/hyperslab/internal/ceil"
+	"github.com/hyperslab/hyperslab/internal/grid"
 )
 
 // ReadAll fills dst with all elements, in row-major order and in the byte order of storage
@@ -206,7 +206,7 @@ func (s *selection) eachChunk(f func(i int64, part *selection) error) error {
 			return f(number, part)
 		}
 		chunk := int64(s.a.geometry.chunks[dim])
-		chunks := ceil.Div(int64(s.a.geometry.shape[dim]), chunk)
+		chunks := grid.DivUp(int64(s.a.geometry.shape[dim]), chunk)
 		for rest := s.picks[dim]; len(rest) > 0; {
 			c := rest[0].index / chunk
 			n := 1
@@ -359,7 +359,7 @@ func (a *Array) pointsLocked(points []int64, n int) ([]point, error) {
 			if at < 0 || at >= shape {
 				return nil, fmt.Errorf("%w: index %d of %d in dimension %d of point %d", ErrRegion, at, shape, i, j)
 			}
-			number = number*ceil.Div(shape, chunk) + at/chunk
+			number = number*grid.DivUp(shape, chunk) + at/chunk
 		}
 		list[j] = point{number, j}
 	}
@@ -459,14 +459,14 @@ func (a *Array) ChunkNumber(index []int64) (int64, error) {
 
 // grid returns the number of chunks in each dimension, the strides of the grid, and the total
 // number of chunks.
-func (a *Array) grid() (grid, strides []int64, n int64) {
-	grid, strides, n = a.Shape(), make([]int64, a.rank), 1
+func (a *Array) grid() (counts, strides []int64, n int64) {
+	counts, strides, n = a.Shape(), make([]int64, a.rank), 1
 	for i := a.rank - 1; i >= 0; i-- {
 		if c := int64(a.geometry.chunks[i]); c > 0 {
-			grid[i] = ceil.Div(grid[i], c)
+			counts[i] = grid.DivUp(counts[i], c)
 		}
 		strides[i] = n
-		n *= grid[i]
+		n *= counts[i]
 	}
-	return grid, strides, n
+	return counts, strides, n
 }

@@ -12,7 +12,7 @@ import (
 	"slices"
 	"unsafe"
 
-	"github.com/hyperslab/hyperslab/internal/ceil"
+	"github.com/hyperslab/hyperslab/internal/grid"
 )
 
 // usesDelta reports whether p uses the filter Delta.
@@ -70,7 +70,7 @@ func (a *Array) eachChunk(r *region, f func(i int64, origin *[maxDims]int64) err
 		first[i] = int64(r.start[i]) / c
 		n[i] = (int64(r.stop[i])-1)/c - first[i] + 1
 		stride[i] = step
-		step *= ceil.Div(int64(a.geometry.shape[i]), c)
+		step *= grid.DivUp(int64(a.geometry.shape[i]), c)
 	}
 	for {
 		number := int64(0)
@@ -107,7 +107,7 @@ func (a *Array) place(buf []byte, r *region, b []byte, origin *[maxDims]int64, w
 		hi[i] = min(int64(r.stop[i]), origin[i]+int64(g.chunks[i]))
 		elemStride[i], blockStride[i], bufStride[i] = blockItems, blocks, elems
 		blockItems *= int64(g.blocks[i])
-		blocks *= ceil.Div(int64(g.chunks[i]), int64(g.blocks[i]))
+		blocks *= grid.DivUp(int64(g.chunks[i]), int64(g.blocks[i]))
 		elems *= int64(r.shape[i])
 	}
 	for at = lo; ; {

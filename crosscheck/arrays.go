@@ -11,8 +11,8 @@ import (
 
 	"github.com/hyperslab/hyperslab/cblosc"
 	"github.com/hyperslab/hyperslab/internal/caterva"
-	"github.com/hyperslab/hyperslab/internal/ceil"
 	"github.com/hyperslab/hyperslab/internal/format/b2ndmeta"
+	"github.com/hyperslab/hyperslab/internal/grid"
 )
 
 const arrayDocument = "README_B2ND_METALAYER.rst"
@@ -242,7 +242,7 @@ type geometry struct{ shape, chunks, blocks []int64 }
 func (g geometry) padded() []int64 {
 	p := make([]int64, len(g.chunks))
 	for i := range p {
-		p[i] = ceil.Div(g.chunks[i], g.blocks[i]) * g.blocks[i]
+		p[i] = grid.DivUp(g.chunks[i], g.blocks[i]) * g.blocks[i]
 	}
 	return p
 }
@@ -299,15 +299,15 @@ var arrayRules = []rule[tiling]{
 			mine[i] = in[i] / g.blocks[i]
 		}
 		padded := g.padded()
-		grid := make([]int64, len(in))
-		for i := range grid {
-			grid[i] = padded[i] / g.blocks[i]
+		counts := make([]int64, len(in))
+		for i := range counts {
+			counts[i] = padded[i] / g.blocks[i]
 		}
 		at := make([]int64, len(in))
 		for !slices.Equal(at, mine) {
 			before += count(at)
 			for i := len(at) - 1; i >= 0; i-- {
-				if at[i]++; at[i] < grid[i] {
+				if at[i]++; at[i] < counts[i] {
 					break
 				}
 				at[i] = 0
@@ -334,10 +334,10 @@ var arrayRules = []rule[tiling]{
 // returns. Positions outside the chunk give zeros.
 func (g geometry) tile(chunks [][]byte, item int, at tiling) []byte {
 	n := int64(1)
-	grid := make([]int64, len(g.shape))
+	counts := make([]int64, len(g.shape))
 	for i := range g.shape {
 		n *= g.shape[i]
-		grid[i] = ceil.Div(g.shape[i], g.chunks[i])
+		counts[i] = grid.DivUp(g.shape[i], g.chunks[i])
 	}
 	out := make([]byte, n*int64(item))
 	index := make([]int64, len(g.shape))
@@ -349,7 +349,7 @@ func (g geometry) tile(chunks [][]byte, item int, at tiling) []byte {
 			rest /= g.shape[i]
 			chunk[i], in[i] = index[i]/g.chunks[i], index[i]%g.chunks[i]
 		}
-		data := chunks[rowMajor(chunk, grid)]
+		data := chunks[rowMajor(chunk, counts)]
 		from := at(g, chunk, in) * int64(item)
 		if from >= 0 && from+int64(item) <= int64(len(data)) {
 			copy(out[k*int64(item):], data[from:from+int64(item)])
@@ -389,15 +389,15 @@ func explainArray(path string, c Case, got []byte) (*Explanation, error) {
 	}
 	element := min(x.Element, int64(len(want)/item)-1)
 	x.Index = make([]int64, len(g.shape))
-	chunk, in, grid := make([]int64, len(g.shape)), make([]int64, len(g.shape)), make([]int64, len(g.shape))
+	chunk, in, counts := make([]int64, len(g.shape)), make([]int64, len(g.shape)), make([]int64, len(g.shape))
 	rest := element
 	for i := len(g.shape) - 1; i >= 0; i-- {
 		x.Index[i] = rest % g.shape[i]
 		rest /= g.shape[i]
 		chunk[i], in[i] = x.Index[i]/g.chunks[i], x.Index[i]%g.chunks[i]
-		grid[i] = ceil.Div(g.shape[i], g.chunks[i])
+		counts[i] = grid.DivUp(g.shape[i], g.chunks[i])
 	}
-	x.Chunk = rowMajor(chunk, grid)
+	x.Chunk = rowMajor(chunk, counts)
 	x.Header = []string{fmt.Sprintf("b2nd shape %v, chunks %v, blocks %v, %s", g.shape, g.chunks, g.blocks, a.DType())}
 	if explainedBy(x, arrayRules, got, func(at tiling) ([]byte, error) { return g.tile(chunks, item, at), nil }) {
 		return x, nil

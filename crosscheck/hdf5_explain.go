@@ -15,7 +15,7 @@ import (
 
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/h5/filter"
-	"github.com/hyperslab/hyperslab/internal/ceil"
+	"github.com/hyperslab/hyperslab/internal/grid"
 )
 
 // hdf5Misread selects a mistake of a reader of HDF5. The zero value selects no mistake.
@@ -167,9 +167,9 @@ func (s *hdf5Stored) read(m hdf5Misread) ([]byte, error) {
 			fill = make([]byte, s.item)
 		}
 		out = bytes.Repeat(fill, int(s.info.Space.NumElems()))
-		grid := make([]int64, len(dims))
+		counts := make([]int64, len(dims))
 		for i := range dims {
-			grid[i] = ceil.Div(dims[i], s.info.ChunkShape[i])
+			counts[i] = grid.DivUp(dims[i], s.info.ChunkShape[i])
 		}
 		for k := range s.chunks {
 			c := &s.chunks[k]
@@ -181,8 +181,8 @@ func (s *hdf5Stored) read(m hdf5Misread) ([]byte, error) {
 			if m.packed {
 				offset = make([]int64, len(dims))
 				for i, rest := len(dims)-1, int64(k); i >= 0; i-- {
-					offset[i] = rest % grid[i] * s.info.ChunkShape[i]
-					rest /= grid[i]
+					offset[i] = rest % counts[i] * s.info.ChunkShape[i]
+					rest /= counts[i]
 				}
 			}
 			s.put(out, b, offset, m)
@@ -376,13 +376,13 @@ func (s *hdf5Stored) explainChunk(x *Explanation, got []byte) {
 	for k, f := range i.Filters {
 		x.Header = append(x.Header, fmt.Sprintf("filter %d = %d (%s), values %v", k, f.ID, f.Name, f.Values))
 	}
-	offset, at, grid := make([]int64, len(x.Index)), make([]int64, len(x.Index)), make([]int64, len(x.Index))
+	offset, at, counts := make([]int64, len(x.Index)), make([]int64, len(x.Index)), make([]int64, len(x.Index))
 	for k, n := range x.Index {
 		at[k] = n / i.ChunkShape[k]
 		offset[k] = at[k] * i.ChunkShape[k]
-		grid[k] = ceil.Div(i.Space.Dims[k], i.ChunkShape[k])
+		counts[k] = grid.DivUp(i.Space.Dims[k], i.ChunkShape[k])
 	}
-	x.Chunk = rowMajor(at, grid)
+	x.Chunk = rowMajor(at, counts)
 	for k := range s.chunks {
 		c := &s.chunks[k]
 		if rowMajor(c.Offset, i.Space.Dims) == rowMajor(offset, i.Space.Dims) {

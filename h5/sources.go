@@ -11,8 +11,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/hyperslab/hyperslab/internal/ceil"
 	"github.com/hyperslab/hyperslab/internal/cmem"
+	"github.com/hyperslab/hyperslab/internal/grid"
 )
 
 // MissingSource is a source of a virtual dataset that cannot be opened.
@@ -91,7 +91,7 @@ func (m *Mapping) blocks(space Dataspace) int64 {
 			stride = max(r.Stride[i], 1)
 		}
 		if left := space.Dims[i] - r.Start[i]; left > 0 {
-			return ceil.Div(left, stride)
+			return grid.DivUp(left, stride)
 		}
 	}
 	return 0

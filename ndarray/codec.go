@@ -9,8 +9,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hyperslab/hyperslab/internal/numbers"
 	"github.com/hyperslab/hyperslab/internal/structconv"
-	"github.com/hyperslab/hyperslab/internal/utf32"
 )
 
 // DTypeFor returns an element type for T in native byte order. For a struct it has the exported
@@ -175,7 +175,7 @@ func encodeBytes(b []byte, s string, pad Pad) error {
 }
 
 func decodeUnicode(b []byte) (string, error) {
-	s, err := utf32.String(b)
+	s, err := numbers.UTF32String(b)
 	if err != nil {
 		return "", fmt.Errorf("%w: %w", ErrValue, err)
 	}
@@ -183,7 +183,7 @@ func decodeUnicode(b []byte) (string, error) {
 }
 
 func encodeUnicode(b []byte, s string) error {
-	if err := utf32.Put(b, s); err != nil {
+	if err := numbers.PutUTF32(b, s); err != nil {
 		return fmt.Errorf("%w: %w", ErrValue, err)
 	}
 	return nil

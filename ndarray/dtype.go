@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/hyperslab/hyperslab/internal/ceil"
 	"github.com/hyperslab/hyperslab/internal/grid"
 )
 
@@ -396,7 +395,7 @@ func EnumOf(base DType, members ...Member) DType {
 	return DType{Kind: Enum, Size: base.Size, Order: NoOrder, Base: &base, Members: slices.Clone(members)}
 }
 
-func roundUp(n, step int) int { return ceil.Multiple(n, step, math.MaxInt) }
+func roundUp(n, step int) int { return grid.RoundUp(n, step, math.MaxInt) }
 
 // alignment returns the alignment of d in bytes that a C compiler uses on x86-64 and arm64.
 func (d DType) alignment() int {

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/hyperslab/hyperslab/internal/ceil"
 	"github.com/hyperslab/hyperslab/internal/grid"
 )
 
@@ -92,7 +91,7 @@ func aroundChunks(m *Meta, r Region) Region {
 	for i, c := range m.ChunkShape {
 		end := r.Start[i] + r.Shape[i]
 		around.Start[i] = r.Start[i] - r.Start[i]%c
-		around.Shape[i] = ceil.Multiple(end, c, m.Shape[i]) - around.Start[i]
+		around.Shape[i] = grid.RoundUp(end, c, m.Shape[i]) - around.Start[i]
 	}
 	return around
 }

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"slices"
 
-	"github.com/hyperslab/hyperslab/internal/ceil"
 	"github.com/hyperslab/hyperslab/internal/grid"
 	"github.com/hyperslab/hyperslab/internal/inorder"
 )
@@ -82,7 +81,7 @@ func (o *order) skip(r Region) error {
 	for i := range within.NumChunks() {
 		n := int64(0)
 		for axis, at := range within.Index(i) {
-			n = n*ceil.Div(shape[axis], chunk[axis]) + r.Start[axis]/chunk[axis] + at
+			n = n*grid.DivUp(shape[axis], chunk[axis]) + r.Start[axis]/chunk[axis] + at
 		}
 		if err := o.dst.use("write to", func() error { return o.seq.Skip(n) }); err != nil {
 			return err

@@ -19,7 +19,6 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/hyperslab/hyperslab/internal/ahead"
-	"github.com/hyperslab/hyperslab/internal/ceil"
 	"github.com/hyperslab/hyperslab/internal/grid"
 	"github.com/hyperslab/hyperslab/internal/inorder"
 )
@@ -185,7 +184,7 @@ func (c *cutter) bytes(unit []int64) int64 {
 func (c *cutter) count(unit []int64) int64 {
 	n := int64(1)
 	for i := range unit {
-		n *= ceil.Div(c.shape[i], unit[i])
+		n *= grid.DivUp(c.shape[i], unit[i])
 	}
 	return n
 }
@@ -205,7 +204,7 @@ func (c *cutter) decodes(unit []int64) float64 {
 // chunks, divided by the number of source chunks.
 func (c *cutter) decodesAlong(axis int, unit int64) float64 {
 	n, chunk := c.shape[axis], c.cover[axis]
-	borders := func(step int64) int64 { return ceil.Div(n, step) - 1 }
+	borders := func(step int64) int64 { return grid.DivUp(n, step) - 1 }
 	shared := int64(0)
 	if both, ok := grid.Product([]int64{unit / gcd(unit, chunk), chunk}); ok {
 		shared = borders(both)
@@ -259,11 +258,11 @@ func (c *cutter) grow(limit int64, w int) []int64 {
 // less, the least common multiple with source chunks, and the whole axis.
 func (c *cutter) larger(axis int, n int64) []int64 {
 	end, step := c.shape[axis], c.step[axis]
-	units := ceil.Div(end, n)
+	units := grid.DivUp(end, n)
 	out := []int64{end}
-	for _, fewer := range []int64{ceil.Div(units, 2), units - 1} {
+	for _, fewer := range []int64{grid.DivUp(units, 2), units - 1} {
 		if fewer > 0 {
-			out = append(out, ceil.Multiple(ceil.Div(end, fewer), step, end))
+			out = append(out, grid.RoundUp(grid.DivUp(end, fewer), step, end))
 		}
 	}
 	if both, ok := grid.Product([]int64{step / gcd(step, c.cover[axis]), c.cover[axis]}); ok {

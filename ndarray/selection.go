@@ -11,7 +11,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/hyperslab/hyperslab/internal/ceil"
 	"github.com/hyperslab/hyperslab/internal/grid"
 )
 
@@ -341,9 +340,9 @@ func (i Index) span(axis int, n int64) (pick, error) {
 	p := pick{start: start, step: step}
 	switch {
 	case step > 0 && start < stop:
-		p.count = ceil.Div(stop-start, step)
+		p.count = grid.DivUp(stop-start, step)
 	case step < 0 && stop < start:
-		p.count = ceil.Div(start-stop, -step)
+		p.count = grid.DivUp(start-stop, -step)
 	}
 	return p, nil
 }

@@ -9,15 +9,15 @@ import (
 	"slices"
 	"sync/atomic"
 
+	"github.com/hyperslab/hyperslab/internal/chunked"
 	"github.com/hyperslab/hyperslab/internal/grid"
-	"github.com/hyperslab/hyperslab/internal/passage"
 )
 
 // passing copies stored chunks from one array to another.
 type passing struct {
-	from passage.Reader
-	to   passage.Writer
-	form passage.Form
+	from chunked.Reader
+	to   chunked.Writer
+	form chunked.Form
 	fill bool // both have the same fill value, so chunks missing in src may be missing in dst
 }
 
@@ -31,11 +31,11 @@ func newPassing(ctx context.Context, dst, src *Array, memory int64) (*passing, e
 	if s.ChunkShape == nil || !slices.Equal(d.ChunkShape, s.ChunkShape) || !d.DType.Equal(s.DType) || d.DType.Size == 0 {
 		return nil, nil
 	}
-	from, ok := As[passage.Reader](src.backend)
+	from, ok := As[chunked.Reader](src.backend)
 	if !ok {
 		return nil, nil
 	}
-	to, ok := As[passage.Writer](dst.backend)
+	to, ok := As[chunked.Writer](dst.backend)
 	if !ok || d.ReadOnly {
 		return nil, nil
 	}
@@ -43,7 +43,7 @@ func newPassing(ctx context.Context, dst, src *Array, memory int64) (*passing, e
 		return nil, err
 	}
 	p := &passing{from: from, to: to, fill: bytes.Equal(d.Fill, s.Fill) || allZero(d.Fill) && allZero(s.Fill)}
-	var forms []passage.Form
+	var forms []chunked.Form
 	if err := src.use("copy", func() (err error) { forms, err = from.ChunkForms(ctx); return err }); err != nil {
 		return nil, err
 	}

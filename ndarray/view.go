@@ -10,8 +10,8 @@ import (
 	"slices"
 
 	"github.com/hyperslab/hyperslab/internal/ahead"
-	"github.com/hyperslab/hyperslab/internal/ceil"
-	"github.com/hyperslab/hyperslab/internal/passage"
+	"github.com/hyperslab/hyperslab/internal/chunked"
+	"github.com/hyperslab/hyperslab/internal/grid"
 )
 
 // View returns a read-only array of the elements of s. It copies no elements: every read of the
@@ -174,14 +174,14 @@ func (v *view) Uniform(ctx context.Context, within Region) (func(r Region) bool,
 // DropMissing implements MissingTeller.
 func (v *view) DropMissing(b []byte) []byte { return v.a.dropMissing(b) }
 
-// ChunkForms implements passage.Reader. The list is empty unless the view consists of complete
+// ChunkForms implements chunked.Reader. The list is empty unless the view consists of complete
 // chunks of the array, with all axes in their order.
-func (v *view) ChunkForms(ctx context.Context) ([]passage.Form, error) {
-	under, ok := As[passage.Reader](v.a.backend)
+func (v *view) ChunkForms(ctx context.Context) ([]chunked.Form, error) {
+	under, ok := As[chunked.Reader](v.a.backend)
 	if !ok || !v.wholeChunks() {
 		return nil, ctx.Err()
 	}
-	var forms []passage.Form
+	var forms []chunked.Form
 	err := v.a.use("read", func() (err error) { forms, err = under.ChunkForms(ctx); return err })
 	return forms, err
 }
@@ -205,18 +205,18 @@ func (v *view) wholeChunks() bool {
 	return true
 }
 
-// ReadChunk implements passage.Reader.
-func (v *view) ReadChunk(ctx context.Context, dst []byte, f passage.Form, n int64) (b []byte, err error) {
-	under, ok := As[passage.Reader](v.a.backend)
+// ReadChunk implements chunked.Reader.
+func (v *view) ReadChunk(ctx context.Context, dst []byte, f chunked.Form, n int64) (b []byte, err error) {
+	under, ok := As[chunked.Reader](v.a.backend)
 	if !ok || !v.wholeChunks() {
 		return nil, fmt.Errorf("%w: stored chunks of %s", errors.ErrUnsupported, v.meta.Path)
 	}
 	m, number, size := v.a.m(), int64(0), int64(1)
 	for axis := len(v.p.axes) - 1; axis >= 0; axis-- {
 		chunk, x := m.ChunkShape[axis], v.p.axes[axis]
-		along := ceil.Div(x.count, chunk)
+		along := grid.DivUp(x.count, chunk)
 		number += (x.start/chunk + n%along) * size
-		size *= ceil.Div(m.Shape[axis], chunk)
+		size *= grid.DivUp(m.Shape[axis], chunk)
 		n /= along
 	}
 	err = v.a.use("read", func() (err error) { b, err = under.ReadChunk(ctx, dst, f, number); return err })

@@ -19,7 +19,6 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/hyperslab/hyperslab/internal/ceil"
 	"github.com/hyperslab/hyperslab/internal/grid"
 	"github.com/hyperslab/hyperslab/internal/web"
 	"github.com/hyperslab/hyperslab/ndarray"
@@ -69,7 +68,7 @@ func (p *Plan) chunks(ctx context.Context, part *ndarray.Array, box ndarray.Regi
 	stage := Stage{Chunks: last.Chunks, Shard: last.Chunks}
 	r.Chunks = 1
 	for i, n := range box.Shape {
-		r.Chunks *= ceil.Div(n, last.Chunks[i])
+		r.Chunks *= grid.DivUp(n, last.Chunks[i])
 	}
 	size := int64(part.DType().Size)
 	most, _ := grid.Product(clip(last.Chunks, box.Shape))

@@ -11,7 +11,6 @@ import (
 	"slices"
 
 	"github.com/hyperslab/hyperslab"
-	"github.com/hyperslab/hyperslab/internal/ceil"
 	"github.com/hyperslab/hyperslab/internal/detect"
 	"github.com/hyperslab/hyperslab/internal/grid"
 	"github.com/hyperslab/hyperslab/internal/locate"
@@ -299,10 +298,10 @@ func (p *Plan) divide(m ndarray.Meta, chunks []int64, shardBytes int64, twice bo
 			if between[longest] == 1 {
 				break
 			}
-			between[longest] = ceil.Div(between[longest], 2)
+			between[longest] = grid.DivUp(between[longest], 2)
 		}
 		for i := range first { // a shard consists of whole chunks
-			first[i] = min(ceil.Multiple(first[i], between[i], math.MaxInt64), m.Shape[i])
+			first[i] = min(grid.RoundUp(first[i], between[i], math.MaxInt64), m.Shape[i])
 		}
 		if again := repeats(m.Shape, first, source) + repeats(m.Shape, second, between); again+1 < decodes {
 			p.Stages = append(p.Stages, stage(m.Shape, between, first))
@@ -339,7 +338,7 @@ func (p *Plan) divide(m ndarray.Meta, chunks []int64, shardBytes int64, twice bo
 func stage(shape, chunks, shard []int64) Stage {
 	s := Stage{Chunks: chunks, Shard: shard, Shards: 1}
 	for i := range shape {
-		s.Shards *= ceil.Div(shape[i], shard[i])
+		s.Shards *= grid.DivUp(shape[i], shard[i])
 	}
 	return s
 }
@@ -360,7 +359,7 @@ func repeats(shape, shard, cover []int64) float64 {
 // repeatsAlong returns, for one dimension, the number of pieces between the borders of shards and
 // chunks, divided by the number of chunks.
 func repeatsAlong(n, shard, chunk int64) float64 {
-	borders := func(step int64) int64 { return ceil.Div(n, step) - 1 }
+	borders := func(step int64) int64 { return grid.DivUp(n, step) - 1 }
 	shared := int64(0)
 	if both, ok := grid.Product([]int64{shard / gcd(shard, chunk), chunk}); ok {
 		shared = borders(both)
@@ -398,7 +397,7 @@ func shardShape(shape, chunk, cover []int64, size, limit int64) []int64 {
 		best, gain := []int64(nil), 0.0
 		for axis := range shape {
 			now, over := shard[axis], min(cover[axis], shape[axis])
-			for _, k := range []int64{2, over / gcd(now, over), ceil.Div(shape[axis], now)} {
+			for _, k := range []int64{2, over / gcd(now, over), grid.DivUp(shape[axis], now)} {
 				next := longer(axis, k)
 				if next[axis] <= now || bytes(next) > limit {
 					continue
@@ -416,7 +415,7 @@ func shardShape(shape, chunk, cover []int64, size, limit int64) []int64 {
 		shard = best
 	}
 	for axis := len(shape) - 1; axis >= 0; axis-- {
-		k := min(limit/bytes(shard), ceil.Div(shape[axis], shard[axis]))
+		k := min(limit/bytes(shard), grid.DivUp(shape[axis], shard[axis]))
 		if k > 1 {
 			shard = longer(axis, k)
 		}

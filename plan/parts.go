@@ -11,9 +11,8 @@ import (
 	"sync"
 
 	"github.com/hyperslab/hyperslab"
-	"github.com/hyperslab/hyperslab/internal/ceil"
+	"github.com/hyperslab/hyperslab/internal/chunked"
 	"github.com/hyperslab/hyperslab/internal/grid"
-	"github.com/hyperslab/hyperslab/internal/passage"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -47,7 +46,7 @@ type part struct {
 // openedPart is the backend of a part.
 type openedPart struct {
 	ndarray.Backend
-	passage.Reader
+	chunked.Reader
 }
 
 // openPart opens the part at a path or URL.
@@ -59,7 +58,7 @@ func openPart(ctx context.Context, path string, inHDF5 bool) (*openedPart, error
 	if err != nil {
 		return nil, err
 	}
-	chunks, ok := ndarray.As[passage.Reader](a.Backend())
+	chunks, ok := ndarray.As[chunked.Reader](a.Backend())
 	if !ok {
 		return nil, errors.Join(fmt.Errorf("%w: a part of format %s", errors.ErrUnsupported, a.Meta().Format), a.Close())
 	}
@@ -172,7 +171,7 @@ func (j *joined) each(r ndarray.Region, f func(shard int64, box ndarray.Region) 
 	for {
 		shard := int64(0)
 		for i, n := range at {
-			shard = shard*ceil.Div(j.meta.Shape[i], j.stage.Shard[i]) + n
+			shard = shard*grid.DivUp(j.meta.Shape[i], j.stage.Shard[i]) + n
 		}
 		if err := f(shard, j.stage.region(j.meta.Shape, shard)); err != nil {
 			return err
@@ -188,8 +187,8 @@ func (j *joined) each(r ndarray.Region, f func(shard int64, box ndarray.Region) 
 	}
 }
 
-// ChunkForms implements passage.Reader.
-func (j *joined) ChunkForms(ctx context.Context) (forms []passage.Form, err error) {
+// ChunkForms implements chunked.Reader.
+func (j *joined) ChunkForms(ctx context.Context) (forms []chunked.Form, err error) {
 	if j.meta.ChunkShape == nil {
 		return nil, nil
 	}
@@ -200,23 +199,23 @@ func (j *joined) ChunkForms(ctx context.Context) (forms []passage.Form, err erro
 	return forms, err
 }
 
-// ReadChunk implements passage.Reader.
-func (j *joined) ReadChunk(ctx context.Context, dst []byte, f passage.Form, n int64) (c []byte, err error) {
+// ReadChunk implements chunked.Reader.
+func (j *joined) ReadChunk(ctx context.Context, dst []byte, f chunked.Form, n int64) (c []byte, err error) {
 	rank := len(j.meta.Shape)
 	at := make([]int64, rank)
 	for i := rank - 1; i >= 0; i-- {
-		along := ceil.Div(j.meta.Shape[i], j.meta.ChunkShape[i])
+		along := grid.DivUp(j.meta.Shape[i], j.meta.ChunkShape[i])
 		at[i] = n % along
 		n /= along
 	}
 	shard, number := int64(0), int64(0)
 	for i, x := range at {
 		start := x * j.meta.ChunkShape[i]
-		shard = shard*ceil.Div(j.meta.Shape[i], j.stage.Shard[i]) + start/j.stage.Shard[i]
+		shard = shard*grid.DivUp(j.meta.Shape[i], j.stage.Shard[i]) + start/j.stage.Shard[i]
 	}
 	box := j.stage.region(j.meta.Shape, shard)
 	for i, x := range at {
-		number = number*ceil.Div(box.Shape[i], j.meta.ChunkShape[i]) + x - box.Start[i]/j.meta.ChunkShape[i]
+		number = number*grid.DivUp(box.Shape[i], j.meta.ChunkShape[i]) + x - box.Start[i]/j.meta.ChunkShape[i]
 	}
 	err = j.use(ctx, shard, func(b *openedPart) error {
 		if got := b.Meta().ChunkShape; !slices.Equal(got, j.meta.ChunkShape) {

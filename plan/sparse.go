@@ -14,8 +14,8 @@ import (
 
 	"github.com/hyperslab/hyperslab/cblosc"
 	"github.com/hyperslab/hyperslab/cblosc/frameio"
-	"github.com/hyperslab/hyperslab/internal/ceil"
 	"github.com/hyperslab/hyperslab/internal/format/cframe"
+	"github.com/hyperslab/hyperslab/internal/grid"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -76,14 +76,14 @@ func (p *Plan) numbers(shard int64) iter.Seq[int64] {
 	inside := Stage{Chunks: last.Chunks, Shard: last.Chunks}
 	count := int64(1)
 	for i, n := range box.Shape {
-		count *= ceil.Div(n, last.Chunks[i])
+		count *= grid.DivUp(n, last.Chunks[i])
 	}
 	return func(yield func(int64) bool) {
 		for k := range count {
 			at := inside.region(box.Shape, k)
 			number := int64(0)
 			for i, n := range p.Source.Shape {
-				number = number*ceil.Div(n, last.Chunks[i]) + (box.Start[i]+at.Start[i])/last.Chunks[i]
+				number = number*grid.DivUp(n, last.Chunks[i]) + (box.Start[i]+at.Start[i])/last.Chunks[i]
 			}
 			if !yield(number) {
 				return
@@ -98,16 +98,16 @@ func (p *Plan) placedChunks(receipts map[int64]*receipt) iter.Seq2[place, int64]
 	last := p.Stages[len(p.Stages)-1]
 	return func(yield func(place, int64) bool) {
 		next := make([]int, last.Shards) // chunks of a shard are in row-major order too
-		grid := Stage{Chunks: last.Chunks, Shard: last.Chunks}
+		single := Stage{Chunks: last.Chunks, Shard: last.Chunks}
 		count := int64(1)
 		for i, n := range p.Source.Shape {
-			count *= ceil.Div(n, last.Chunks[i])
+			count *= grid.DivUp(n, last.Chunks[i])
 		}
 		for n := range count {
-			at := grid.region(p.Source.Shape, n)
+			at := single.region(p.Source.Shape, n)
 			shard := int64(0)
 			for i, start := range at.Start {
-				shard = shard*ceil.Div(p.Source.Shape[i], last.Shard[i]) + start/last.Shard[i]
+				shard = shard*grid.DivUp(p.Source.Shape[i], last.Shard[i]) + start/last.Shard[i]
 			}
 			chunks := receipts[shard].Chunks
 			size := -int64(cblosc.Zeros)

@@ -25,8 +25,8 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
-	"github.com/hyperslab/hyperslab/internal/ceil"
 	"github.com/hyperslab/hyperslab/internal/errs"
+	"github.com/hyperslab/hyperslab/internal/grid"
 )
 
 // An index file consists of the magic number, frames, a table and a trailer. The frames contain
@@ -456,7 +456,7 @@ func (x *index) parse(r *bytes.Reader, end int64) error {
 		at, x.total = off+n, x.total+n
 	}
 	count := number()
-	if want := ceil.Div(x.total, frameBytes); failed != nil || count != want {
+	if want := grid.DivUp(x.total, frameBytes); failed != nil || count != want {
 		return cmp.Or(failed, fmt.Errorf("frames: got %d, want %d", count, want))
 	}
 	pos := int64(len(indexMagic))

@@ -23,8 +23,8 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/hyperslab/hyperslab/internal/ceil"
 	"github.com/hyperslab/hyperslab/internal/errs"
+	"github.com/hyperslab/hyperslab/internal/grid"
 	"github.com/hyperslab/hyperslab/internal/web"
 )
 
@@ -286,7 +286,7 @@ func (u *upload) parts(ctx context.Context, f io.ReaderAt, size int64) (err erro
 			err = errors.Join(err, fmt.Errorf("removing the incomplete upload: %w", aerr))
 		}
 	}()
-	list := make([]part, ceil.Div(size, each))
+	list := make([]part, grid.DivUp(size, each))
 	group, within := errgroup.WithContext(ctx)
 	group.SetLimit(u.c.o.Parallel)
 	for i := range list {

@@ -19,8 +19,8 @@ import (
 	"strings"
 
 	"github.com/hyperslab/hyperslab"
+	"github.com/hyperslab/hyperslab/internal/chunked"
 	"github.com/hyperslab/hyperslab/internal/grid"
-	"github.com/hyperslab/hyperslab/internal/passage"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -415,7 +415,7 @@ func frameOf(ctx context.Context, name string, spec ndarray.Spec, data []byte) (
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, a.Close()) }()
-	reader, ok := ndarray.As[passage.Reader](a.Backend())
+	reader, ok := ndarray.As[chunked.Reader](a.Backend())
 	if !ok {
 		return nil, fmt.Errorf("%w: stored chunks", errors.ErrUnsupported)
 	}

@@ -13,7 +13,6 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/hyperslab/hyperslab/internal/ceil"
 	"github.com/hyperslab/hyperslab/internal/grid"
 	"github.com/hyperslab/hyperslab/internal/jsonform"
 	"github.com/hyperslab/hyperslab/internal/npy"
@@ -431,7 +430,7 @@ func (c *blocks) widen(arr *ndarray.Array, r ndarray.Region) (ndarray.Region, bo
 	wide := ndarray.Region(grid.Box(r).Clone())
 	for i, chunk := range m.ChunkShape {
 		wide.Start[i] = r.Start[i] / chunk * chunk
-		end := ceil.Multiple(r.Start[i]+r.Shape[i], chunk, m.Shape[i])
+		end := grid.RoundUp(r.Start[i]+r.Shape[i], chunk, m.Shape[i])
 		wide.Shape[i] = end - wide.Start[i]
 	}
 	return wide, !grid.Box(wide).Equal(grid.Box(r)) && wide.NumElems() <= c.limit/4/int64(m.DType.Size)

@@ -20,7 +20,6 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/hyperslab/hyperslab/internal/ceil"
 	"github.com/hyperslab/hyperslab/internal/grid"
 	"github.com/hyperslab/hyperslab/internal/picture"
 )
@@ -430,7 +429,7 @@ func (h *Handler) values(ctx context.Context, name, at string, m *metaDoc, v url
 		return nil, err
 	}
 	turn := func(text, parameter string, from, step, length int64) {
-		if from >= 0 && from < length && ceil.Div(length, step) > 1 {
+		if from >= 0 && from < length && grid.DivUp(length, step) > 1 {
 			p.Pages = append(p.Pages, crumb{text, link(parameter, from)})
 		}
 	}

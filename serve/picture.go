@@ -15,7 +15,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/hyperslab/hyperslab/internal/ceil"
 	"github.com/hyperslab/hyperslab/internal/grid"
 	"github.com/hyperslab/hyperslab/internal/picture"
 	"github.com/hyperslab/hyperslab/ndarray"
@@ -240,7 +239,7 @@ func (s *sketch) read(ctx context.Context, part *part, shape []int64) (numbers [
 	}
 	sampled = make([]int64, len(shape))
 	for i, n := range shape {
-		sampled[i] = ceil.Div(n, step)
+		sampled[i] = grid.DivUp(n, step)
 	}
 	d := s.dtype
 	if n, ok := grid.Product(sampled); !ok || int64(len(x.Body)) != n*int64(d.Size) {

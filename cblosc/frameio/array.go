@@ -12,11 +12,11 @@ import (
 	"github.com/hyperslab/hyperslab/cblosc"
 	"github.com/hyperslab/hyperslab/internal/ahead"
 	"github.com/hyperslab/hyperslab/internal/boxes"
-	"github.com/hyperslab/hyperslab/internal/ceil"
 	"github.com/hyperslab/hyperslab/internal/chunked"
 	"github.com/hyperslab/hyperslab/internal/errs"
 	"github.com/hyperslab/hyperslab/internal/format/b2ndmeta"
 	"github.com/hyperslab/hyperslab/internal/format/chunk"
+	"github.com/hyperslab/hyperslab/internal/grid"
 )
 
 // vec holds one value for each dimension, the first dimension first. Values beyond the rank are
@@ -75,7 +75,7 @@ func (f *Frame) Array() (*Array, error) {
 		// never read.
 		n := max(1, int64(m.Chunks[d]))
 		shape[d], a.block[d] = n, max(1, int64(m.Blocks[d]))
-		a.blocks[d] = ceil.Div(n, a.block[d])
+		a.blocks[d] = grid.DivUp(n, a.block[d])
 		a.blockStep[d], a.blockStride[d] = a.nblocks, size
 		a.nblocks *= a.blocks[d]
 		size *= a.block[d]

@@ -8,9 +8,9 @@ import (
 	"sync"
 
 	"github.com/hyperslab/hyperslab/cblosc"
-	"github.com/hyperslab/hyperslab/internal/ceil"
 	"github.com/hyperslab/hyperslab/internal/format/cframe"
 	"github.com/hyperslab/hyperslab/internal/format/chunk"
+	"github.com/hyperslab/hyperslab/internal/grid"
 )
 
 // pipeline runs the workers of a Writer. The caller of the Writer owns its fields, except those
@@ -81,7 +81,7 @@ func (w *Writer) submit(values []byte, ours bool) error {
 		w.taken = len(w.offsets)
 	}
 	size := w.params.ChunkSize
-	n := ceil.Div(len(values), size)
+	n := grid.DivUp(len(values), size)
 	if w.taken+n > maxChunks {
 		return tooMany()
 	}

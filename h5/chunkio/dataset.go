@@ -15,8 +15,8 @@ import (
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/h5/filter"
 	"github.com/hyperslab/hyperslab/internal/ahead"
-	"github.com/hyperslab/hyperslab/internal/ceil"
 	"github.com/hyperslab/hyperslab/internal/chunked"
+	"github.com/hyperslab/hyperslab/internal/grid"
 )
 
 // dataset contains the properties of a dataset. It is cached as long as the h5.Dataset exists if
@@ -133,7 +133,7 @@ func describe(d *h5.Dataset, exact bool) (*dataset, error) {
 			set.why = "chunks of more than 2 GiB"
 			return set, nil
 		}
-		blocks := ceil.Div(info.Space.Dims[i], c)
+		blocks := grid.DivUp(info.Space.Dims[i], c)
 		if blocks > 0 && set.total > math.MaxInt64/blocks {
 			set.why = "too many chunks to count"
 			return set, nil

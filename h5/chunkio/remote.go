@@ -10,9 +10,9 @@ import (
 
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/internal/ahead"
-	"github.com/hyperslab/hyperslab/internal/ceil"
 	"github.com/hyperslab/hyperslab/internal/chunked"
 	"github.com/hyperslab/hyperslab/internal/format/h5file"
+	"github.com/hyperslab/hyperslab/internal/grid"
 )
 
 // fetchIndex reads the chunk index in Go, which fetches its nodes level by level. libhdf5 would
@@ -113,7 +113,7 @@ func (s *dataset) findPart(d *h5.Dataset, start, end []int64) *index {
 	}
 	chunks := int64(1)
 	for i, n := range s.info.ChunkShape {
-		chunks *= ceil.Div(end[i], n) - start[i]/n
+		chunks *= grid.DivUp(end[i], n) - start[i]/n
 	}
 	if s.touched.Add(chunks+eachRegion) > s.total/2 || s.total <= smallIndex {
 		return nil

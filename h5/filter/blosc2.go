@@ -18,7 +18,7 @@ import (
 	"github.com/hyperslab/hyperslab/cblosc"
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/internal/boxes"
-	"github.com/hyperslab/hyperslab/internal/ceil"
+	"github.com/hyperslab/hyperslab/internal/grid"
 	"github.com/hyperslab/hyperslab/internal/guard"
 )
 
@@ -159,8 +159,8 @@ func (p *payload) oneBlock() bool {
 	return true
 }
 
-// A grid is the division of a chunk into blocks.
-type grid struct {
+// A blockGrid is the division of a chunk into blocks.
+type blockGrid struct {
 	shape, block []int64
 	n            []int64 // number of blocks along each axis
 	item         int
@@ -171,15 +171,15 @@ type grid struct {
 	start, count []int64 // of the current block in the chunk
 }
 
-func newGrid(shape []int64, blocks []int32, item int) *grid {
+func newGrid(shape []int64, blocks []int32, item int) *blockGrid {
 	rank := len(shape)
-	g := &grid{
+	g := &blockGrid{
 		shape: shape, block: make([]int64, rank), n: make([]int64, rank), item: item, total: 1, blockBytes: item,
 		strides: boxes.Strides(shape, item), start: make([]int64, rank), count: make([]int64, rank),
 	}
 	for d, b := range blocks {
 		g.block[d] = int64(b)
-		g.n[d] = ceil.Div(shape[d], g.block[d])
+		g.n[d] = grid.DivUp(shape[d], g.block[d])
 		g.total *= int(g.n[d])
 		g.blockBytes *= int(b)
 	}
@@ -188,7 +188,7 @@ func newGrid(shape []int64, blocks []int32, item int) *grid {
 }
 
 // at makes block k the current one.
-func (g *grid) at(k int) {
+func (g *blockGrid) at(k int) {
 	for d := len(g.shape) - 1; d >= 0; d-- {
 		i := int64(k) % g.n[d]
 		k /= int(g.n[d])
@@ -198,7 +198,7 @@ func (g *grid) at(k int) {
 }
 
 // between copies the current block to its position in the chunk, or from there.
-func (g *grid) between(chunk, block []byte, fromChunk bool) {
+func (g *blockGrid) between(chunk, block []byte, fromChunk bool) {
 	at := int64(0)
 	for d, s := range g.start {
 		at += s * g.strides[d]
@@ -313,7 +313,7 @@ func (w *worker) decodeRange(dst []byte, p *payload, part *Part) error {
 	var touched []int64
 	if !whole {
 		touched = part.blocks(strides, block)
-		whole = 4*int64(len(touched)) >= 3*ceil.Div(size, block)
+		whole = 4*int64(len(touched)) >= 3*grid.DivUp(size, block)
 	}
 	// Decode directly into dst if the box is contiguous in both the chunk and dst.
 	box := boxes.New(part.Count, part.Strides, boxes.Strides(part.Count, part.Item), part.Item)
@@ -472,7 +472,7 @@ func (w *worker) decodeBlocks(dst []byte, p *payload, part *Part) error {
 type mold struct {
 	params cblosc.CParams
 	array  *guard.Array
-	grid   *grid
+	grid   *blockGrid
 	nbytes int // size of the elements
 	padded int // size of the elements with the padding of blocks
 	header []byte

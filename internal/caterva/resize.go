@@ -6,9 +6,9 @@ import (
 	"slices"
 
 	"github.com/hyperslab/hyperslab/cblosc"
-	"github.com/hyperslab/hyperslab/internal/ceil"
 	"github.com/hyperslab/hyperslab/internal/format/b2ndmeta"
 	"github.com/hyperslab/hyperslab/internal/format/chunk"
+	"github.com/hyperslab/hyperslab/internal/grid"
 )
 
 // maxChunks is the maximum number of chunks of a frame, whose index is a chunk itself.
@@ -47,7 +47,7 @@ func Resize(path string, shape []int64, allow cblosc.Allow) (err error) {
 	}
 	chunks := int64(1)
 	for i, n := range shape {
-		along := ceil.Div(n, int64(m.Chunks[i]))
+		along := grid.DivUp(n, int64(m.Chunks[i]))
 		if along > maxChunks || chunks*along > maxChunks {
 			return fmt.Errorf("%w: shape %v in chunks %v is more than %d chunks", cblosc.ErrLimit, shape, m.Chunks, maxChunks)
 		}
@@ -92,8 +92,8 @@ func Resize(path string, shape []int64, allow cblosc.Allow) (err error) {
 func inGrid(n int64, m b2ndmeta.Meta, shape []int64) bool {
 	for i := len(shape) - 1; i >= 0; i-- {
 		length := int64(m.Chunks[i])
-		along := ceil.Div(m.Shape[i], length)
-		if n%along >= ceil.Div(shape[i], length) {
+		along := grid.DivUp(m.Shape[i], length)
+		if n%along >= grid.DivUp(shape[i], length) {
 			return false
 		}
 		n /= along

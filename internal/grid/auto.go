@@ -4,8 +4,6 @@ package grid
 
 import (
 	"slices"
-
-	"github.com/hyperslab/hyperslab/internal/ceil"
 )
 
 // Target sizes of AutoChunk and AutoBlocks, in bytes. They were chosen by measurements of
@@ -51,6 +49,6 @@ func Halve(shape []int64, size, target int64) []int64 {
 		if n, ok := Product(append(slices.Clone(out), size)); ok && n <= target || out[longest] == 1 {
 			return out
 		}
-		out[longest] = ceil.Div(out[longest], 2)
+		out[longest] = DivUp(out[longest], 2)
 	}
 }

@@ -8,7 +8,6 @@ import (
 	"iter"
 	"slices"
 
-	"github.com/hyperslab/hyperslab/internal/ceil"
 	"github.com/hyperslab/hyperslab/internal/errs"
 )
 
@@ -32,7 +31,7 @@ type Grid struct {
 func Of(shape, chunk []int64) Grid {
 	g := Grid{Shape: shape, Chunk: chunk, Counts: make([]int64, len(shape))}
 	for i, c := range chunk {
-		g.Counts[i] = ceil.Div(shape[i], c)
+		g.Counts[i] = DivUp(shape[i], c)
 	}
 	return g
 }

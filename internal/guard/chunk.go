@@ -8,9 +8,9 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/hyperslab/hyperslab/internal/ceil"
 	"github.com/hyperslab/hyperslab/internal/format"
 	"github.com/hyperslab/hyperslab/internal/format/chunk"
+	"github.com/hyperslab/hyperslab/internal/grid"
 )
 
 // Sizes of chunk headers in bytes.
@@ -241,5 +241,5 @@ func Ordinary(b []byte) (nbytes, cbytes int, ok bool) {
 	case flags&chunk.FlagDontSplit == 0 && block%typeSize != 0:
 		return 0, 0, false
 	}
-	return int(n), int(size), (size-Blosc2Header)/4 >= ceil.Div(n, block)
+	return int(n), int(size), (size-Blosc2Header)/4 >= grid.DivUp(n, block)
 }

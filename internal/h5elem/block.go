@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/hyperslab/hyperslab/h5"
-	"github.com/hyperslab/hyperslab/internal/ceil"
+	"github.com/hyperslab/hyperslab/internal/grid"
 	"github.com/hyperslab/hyperslab/internal/numbers"
 )
 
@@ -50,7 +50,7 @@ func AppendBytes(b []byte, s string, terminated bool) []byte {
 // Grow appends space for n elements to a block and returns its offset.
 func Grow(block *[]byte, n, size int) int {
 	at := len(*block)
-	length := ceil.Multiple(n*size, WordSize, math.MaxInt)
+	length := grid.RoundUp(n*size, WordSize, math.MaxInt)
 	*block = slices.Grow(*block, length)[:at+length]
 	clear((*block)[at:])
 	return at

@@ -54,7 +54,6 @@ var layers = []struct {
 	{"internal/testkit", 110, true}, // helpers of tests
 	{"internal/converted", 60, false},
 	{"internal/dimscale", 40, false},
-	{"internal/blosc2form", 20, false},
 	{"internal/format", 10, true},
 	{"internal/guard", 15, false},
 	{"internal/blosc1", 25, false},

@@ -101,7 +101,7 @@ func TestStyle_divisions(t *testing.T) {
 		}
 		ast.Inspect(f.AST, func(n ast.Node) bool {
 			if e, ok := n.(ast.Expr); ok {
-				require.False(t, rounds(e), "%s: use package internal/ceil", f.Set.Position(n.Pos()))
+				require.False(t, rounds(e), "%s: use DivUp of internal/grid", f.Set.Position(n.Pos()))
 			}
 			return true
 		})

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/hyperslab/hyperslab/internal/ceil"
+	"github.com/hyperslab/hyperslab/internal/grid"
 )
 
 // Cell is one character on a terminal.
@@ -338,7 +338,7 @@ func panelLayout(n, columns, rows int) (down, across, width, height int) {
 	down, across = arrange(n, float64(total), float64(rows))
 	for across > 1 && total/across < narrowest {
 		across--
-		down = ceil.Div(n, across)
+		down = grid.DivUp(n, across)
 	}
 	return down, across, total/across - panelGap, max(rows/down-2*cellsPerLine, 3*cellsPerLine) // a title and an empty line
 }
@@ -351,7 +351,7 @@ func PanelSize(n, width, height int, terminal bool) (columns, rows int) {
 		return columns, rows
 	}
 	rows, columns = arrange(n, float64(width), float64(height))
-	return ceil.Div(width, columns), ceil.Div(height, rows)
+	return grid.DivUp(width, columns), grid.DivUp(height, rows)
 }
 
 // panelCells draws small multiples next to each other, each below its title, and one scale.

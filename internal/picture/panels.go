@@ -10,14 +10,14 @@ import (
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 
-	"github.com/hyperslab/hyperslab/internal/ceil"
+	"github.com/hyperslab/hyperslab/internal/grid"
 )
 
 // arrange returns the numbers of rows and columns of n panels, so that panels in an area have about
 // the shape of the area.
 func arrange(n int, width, height float64) (rows, columns int) {
 	columns = min(max(int(math.Round(math.Sqrt(float64(n)*width/height/1.3))), 1), n)
-	return ceil.Div(n, columns), columns
+	return grid.DivUp(n, columns), columns
 }
 
 // drawPanels draws the panels below the title. The outer ones have labels at the axes. Heat maps

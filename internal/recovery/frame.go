@@ -15,10 +15,10 @@ import (
 	"strings"
 
 	"github.com/hyperslab/hyperslab/cblosc"
-	"github.com/hyperslab/hyperslab/internal/ceil"
 	"github.com/hyperslab/hyperslab/internal/format/b2ndmeta"
 	"github.com/hyperslab/hyperslab/internal/format/cframe"
 	"github.com/hyperslab/hyperslab/internal/format/chunk"
+	"github.com/hyperslab/hyperslab/internal/grid"
 	"github.com/hyperslab/hyperslab/internal/regular"
 )
 
@@ -567,7 +567,7 @@ func (f *frame) shape(n int64) (typeSize, chunkSize, total int64) {
 		return typeSize, chunkSize, f.meta.NumChunks() * chunkSize
 	}
 	// The size in the header may be older or newer than the existing chunks.
-	if whole := n * chunkSize; total < 0 || ceil.Div(total, max(chunkSize, 1)) < n {
+	if whole := n * chunkSize; total < 0 || grid.DivUp(total, max(chunkSize, 1)) < n {
 		total = whole
 		if k := len(f.found); k > 0 && f.offsets == nil && f.found[k-1].n < chunkSize {
 			total -= chunkSize - f.found[k-1].n

@@ -9,10 +9,10 @@ import (
 
 	"github.com/hyperslab/hyperslab/cblosc"
 	"github.com/hyperslab/hyperslab/cblosc/frameio"
-	"github.com/hyperslab/hyperslab/internal/ceil"
 	"github.com/hyperslab/hyperslab/internal/format/b2ndmeta"
 	"github.com/hyperslab/hyperslab/internal/format/cframe"
 	"github.com/hyperslab/hyperslab/internal/format/chunk"
+	"github.com/hyperslab/hyperslab/internal/grid"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -59,7 +59,7 @@ func (f *frame) write(ctx context.Context) (err error) {
 		f.r.note(Guessed, "", "bytes of an element", -1, "1: %d bytes in chunks of %d are not whole elements of %d", total, chunkSize, typeSize)
 		typeSize = 1
 	}
-	n := ceil.Div(total, chunkSize)
+	n := grid.DivUp(total, chunkSize)
 	if extra := int64(len(places)) - n; extra > 0 {
 		f.r.note(Lost, "", "chunks", -1, "%d more than the array has were found", extra)
 		f.r.Lost += extra

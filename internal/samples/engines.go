@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"github.com/hyperslab/hyperslab/internal/ceil"
+	"github.com/hyperslab/hyperslab/internal/grid"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -112,7 +112,7 @@ func drawPart(t *rapid.T, s ndarray.Spec) ndarray.Region {
 		from := rapid.Int64Range(0, n-1).Draw(t, "from")
 		to := rapid.Int64Range(from, n-1).Draw(t, "to") + 1
 		if c := s.ChunkShape[i]; aligned {
-			from, to = from/c*c, ceil.Multiple(to, c, n)
+			from, to = from/c*c, grid.RoundUp(to, c, n)
 		}
 		r.Start[i], r.Shape[i] = from, to-from
 	}

@@ -13,7 +13,7 @@ import (
 	"strings"
 
 	"github.com/hyperslab/hyperslab/h5"
-	"github.com/hyperslab/hyperslab/internal/ceil"
+	"github.com/hyperslab/hyperslab/internal/grid"
 )
 
 // Options assign the chunks of a dataset to files.
@@ -206,7 +206,7 @@ func (d *Dataset) setGrid() (int64, error) {
 	d.grid = make([]int64, len(d.dims))
 	total := int64(1)
 	for i := range d.dims {
-		if d.grid[i] = ceil.Div(d.dims[i], d.chunks[i]); d.grid[i] > maxStripes {
+		if d.grid[i] = grid.DivUp(d.dims[i], d.chunks[i]); d.grid[i] > maxStripes {
 			total = maxStripes + 1
 			break
 		}

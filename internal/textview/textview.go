@@ -11,7 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/hyperslab/hyperslab/internal/grid"
-	"github.com/hyperslab/hyperslab/internal/utf32"
+	"github.com/hyperslab/hyperslab/internal/numbers"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -122,7 +122,7 @@ func (v *view) ReadRegion(ctx context.Context, dst []byte, r ndarray.Region, wor
 	return v.each(ctx, r, func(i int64, s string) error {
 		element := dst[i*int64(d.Size):][:d.Size]
 		if d.Kind == ndarray.Unicode {
-			if err := utf32.Put(element, s); err != nil {
+			if err := numbers.PutUTF32(element, s); err != nil {
 				return fmt.Errorf("%w: string %d of %v: %w", ndarray.ErrValue, i, r, err)
 			}
 			return nil
@@ -184,7 +184,7 @@ func Attr(a ndarray.Attr) (ndarray.Attr, error) {
 	}
 	v := ndarray.Value{DType: ndarray.Text("").DType, Shape: a.Value.Shape, Null: a.Value.Null}
 	for b := a.Value.Data; len(b) >= d.Size; b = b[d.Size:] {
-		s, err := utf32.String(b[:d.Size])
+		s, err := numbers.UTF32String(b[:d.Size])
 		if err == nil && strings.Contains(s, "\x00") {
 			err = fmt.Errorf("got %q, want no zero character", s)
 		}

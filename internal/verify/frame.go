@@ -13,11 +13,11 @@ import (
 
 	"github.com/hyperslab/hyperslab/cblosc"
 	"github.com/hyperslab/hyperslab/cblosc/frameio"
-	"github.com/hyperslab/hyperslab/internal/ceil"
 	"github.com/hyperslab/hyperslab/internal/format"
 	"github.com/hyperslab/hyperslab/internal/format/b2ndmeta"
 	"github.com/hyperslab/hyperslab/internal/format/cframe"
 	"github.com/hyperslab/hyperslab/internal/format/chunk"
+	"github.com/hyperslab/hyperslab/internal/grid"
 	"github.com/hyperslab/hyperslab/internal/regular"
 	"github.com/hyperslab/hyperslab/internal/stores"
 	"github.com/hyperslab/hyperslab/ndarray"
@@ -280,7 +280,7 @@ func corner(i int64, shape []int64, chunks []int32) []int64 {
 	at := make([]int64, len(shape))
 	for d := len(shape) - 1; d >= 0; d-- {
 		c := max(int64(chunks[d]), 1)
-		n := max(ceil.Div(shape[d], c), 1)
+		n := max(grid.DivUp(shape[d], c), 1)
 		at[d] = i % n * c
 		i /= n
 	}

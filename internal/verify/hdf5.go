@@ -16,10 +16,10 @@ import (
 
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/h5/filter"
-	"github.com/hyperslab/hyperslab/internal/ceil"
 	"github.com/hyperslab/hyperslab/internal/errs"
 	"github.com/hyperslab/hyperslab/internal/format"
 	"github.com/hyperslab/hyperslab/internal/format/h5file"
+	"github.com/hyperslab/hyperslab/internal/grid"
 	"github.com/hyperslab/hyperslab/internal/h5check"
 	"github.com/hyperslab/hyperslab/internal/h5parts"
 	"github.com/hyperslab/hyperslab/internal/h5walk"
@@ -350,7 +350,7 @@ func (d *dataset) tasks() int64 {
 	if d.layout.Class == h5file.Chunked {
 		return int64(d.decoded)
 	}
-	return ceil.Div(int64(d.end-d.start), piece)
+	return grid.DivUp(int64(d.end-d.start), piece)
 }
 
 func (d *dataset) close() error { return nil } // h5File closes the file

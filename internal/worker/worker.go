@@ -12,9 +12,9 @@ import (
 	"sync"
 	"time"
 
-	"github.com/hyperslab/hyperslab/internal/ceil"
 	"github.com/hyperslab/hyperslab/internal/errs"
 	"github.com/hyperslab/hyperslab/internal/format"
+	"github.com/hyperslab/hyperslab/internal/grid"
 )
 
 // Sentinels of an *Error.
@@ -102,7 +102,7 @@ func (l Limits) filled() Limits {
 		l.File = DefaultFile
 	}
 	page := int64(os.Getpagesize())
-	l.Window = ceil.Multiple(l.Window, page, math.MaxInt64)
+	l.Window = grid.RoundUp(l.Window, page, math.MaxInt64)
 	return l
 }
 

@@ -11,7 +11,6 @@ import (
 
 	"github.com/hyperslab/hyperslab/cblosc"
 	"github.com/hyperslab/hyperslab/cblosc/frameio"
-	"github.com/hyperslab/hyperslab/internal/ceil"
 	"github.com/hyperslab/hyperslab/internal/grid"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
@@ -51,7 +50,7 @@ func (d *durable) WriteRegion(ctx context.Context, src []byte, r ndarray.Region,
 		c = max(c, 1) // 0 along a dimension of length 0
 		end := r.Start[i] + r.Shape[i]
 		whole.Start[i] -= r.Start[i] % c
-		whole.Shape[i] = ceil.Multiple(end, c, d.meta.Shape[i]) - whole.Start[i]
+		whole.Shape[i] = grid.RoundUp(end, c, d.meta.Shape[i]) - whole.Start[i]
 	}
 	if r.NumElems() == 0 {
 		return ctx.Err()

@@ -9,7 +9,6 @@ import (
 	"slices"
 
 	"github.com/hyperslab/hyperslab/cblosc"
-	"github.com/hyperslab/hyperslab/internal/ceil"
 	"github.com/hyperslab/hyperslab/internal/grid"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
@@ -92,7 +91,7 @@ func (b *backend) fillOldChunks(ctx context.Context, old []int64) error {
 	}
 	border := func(i int) int64 { // the end of the last old chunk along axis i, inside the array
 		c := max(b.meta.ChunkShape[i], 1) // 0 along a dimension of length 0
-		return ceil.Multiple(old[i], c, b.meta.Shape[i])
+		return grid.RoundUp(old[i], c, b.meta.Shape[i])
 	}
 	for axis := range old {
 		end := border(axis)

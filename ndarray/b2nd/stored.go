@@ -9,28 +9,28 @@ import (
 
 	"github.com/hyperslab/hyperslab/cblosc"
 	"github.com/hyperslab/hyperslab/cblosc/frameio"
+	"github.com/hyperslab/hyperslab/internal/chunked"
 	"github.com/hyperslab/hyperslab/internal/format/chunk"
-	"github.com/hyperslab/hyperslab/internal/passage"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
 // form returns the form of the array's chunks. ok is false if Compression does not describe them
 // completely.
-func (b *backend) form() (f passage.Form, ok bool) { return formOf(&b.meta, b.special) }
+func (b *backend) form() (f chunked.Form, ok bool) { return formOf(&b.meta, b.special) }
 
 // form is that of backend.
-func (r *reader) form() (f passage.Form, ok bool) {
+func (r *reader) form() (f chunked.Form, ok bool) {
 	if r.array == nil || r.unreadable != nil {
 		return f, false
 	}
 	return formOf(&r.meta, hasParameters(&r.frame.Header().CParams))
 }
 
-func formOf(m *ndarray.Meta, special bool) (f passage.Form, ok bool) {
+func formOf(m *ndarray.Meta, special bool) (f chunked.Form, ok bool) {
 	if m.BlockShape == nil || special {
 		return f, false
 	}
-	return passage.Blosc2(m.DType.Size, m.BlockShape, m.Compression.String()), true
+	return chunked.Blosc2(m.DType.Size, m.BlockShape, m.Compression.String()), true
 }
 
 // hasParameters reports whether a codec or filter has parameters that its name does not imply.
@@ -43,17 +43,17 @@ func hasParameters(p *cblosc.CParams) bool {
 }
 
 // ChunkForms returns the one form of the array's chunks.
-func (b *backend) ChunkForms(ctx context.Context) ([]passage.Form, error) {
+func (b *backend) ChunkForms(ctx context.Context) ([]chunked.Form, error) {
 	f, ok := b.form()
 	if !ok {
 		return nil, ctx.Err()
 	}
-	return []passage.Form{f}, ctx.Err()
+	return []chunked.Form{f}, ctx.Err()
 }
 
 // ReadChunk returns a chunk as stored. It returns nil for a chunk of zeros if the fill value is
 // zero.
-func (b *backend) ReadChunk(ctx context.Context, dst []byte, f passage.Form, n int64) (c []byte, err error) {
+func (b *backend) ReadChunk(ctx context.Context, dst []byte, f chunked.Form, n int64) (c []byte, err error) {
 	if own, ok := b.form(); !ok || own != f {
 		return nil, fmt.Errorf("%w: a chunk as %v", errors.ErrUnsupported, f)
 	}
@@ -90,17 +90,17 @@ func storedChunk(f *frameio.Frame, r *record, dst []byte, n int64) (c []byte, er
 }
 
 // ChunkForms returns the one form of the array's chunks.
-func (r *reader) ChunkForms(ctx context.Context) ([]passage.Form, error) {
+func (r *reader) ChunkForms(ctx context.Context) ([]chunked.Form, error) {
 	f, ok := r.form()
 	if !ok {
 		return nil, ctx.Err()
 	}
-	return []passage.Form{f}, ctx.Err()
+	return []chunked.Form{f}, ctx.Err()
 }
 
 // ReadChunk returns a chunk as stored. It returns nil for a chunk of zeros if the fill value is
 // zero.
-func (r *reader) ReadChunk(ctx context.Context, dst []byte, f passage.Form, n int64) ([]byte, error) {
+func (r *reader) ReadChunk(ctx context.Context, dst []byte, f chunked.Form, n int64) ([]byte, error) {
 	if own, ok := r.form(); !ok || own != f {
 		return nil, fmt.Errorf("%w: a chunk as %v", errors.ErrUnsupported, f)
 	}
@@ -110,7 +110,7 @@ func (r *reader) ReadChunk(ctx context.Context, dst []byte, f passage.Form, n in
 
 // TakesChunks reports whether f is the form of the array's own chunks and the array was made by
 // Create. In an opened array each chunk would write a new index.
-func (b *backend) TakesChunks(ctx context.Context, f passage.Form) (bool, error) {
+func (b *backend) TakesChunks(ctx context.Context, f chunked.Form) (bool, error) {
 	own, ok := b.form()
 	b.engine.mu.RLock()
 	defer b.engine.mu.RUnlock()
@@ -127,7 +127,7 @@ func (b *backend) HasChunk(ctx context.Context, n int64) (has bool, err error) {
 }
 
 // WriteChunk stores a chunk without recompression.
-func (b *backend) WriteChunk(ctx context.Context, c []byte, f passage.Form, n int64) error {
+func (b *backend) WriteChunk(ctx context.Context, c []byte, f chunked.Form, n int64) error {
 	if own, ok := b.form(); !ok || own != f {
 		return fmt.Errorf("%w: a chunk as %v", errors.ErrUnsupported, f)
 	}

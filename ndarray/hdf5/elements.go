@@ -19,7 +19,6 @@ import (
 	"github.com/hyperslab/hyperslab/h5/filter"
 	"github.com/hyperslab/hyperslab/internal/ahead"
 	"github.com/hyperslab/hyperslab/internal/boxes"
-	"github.com/hyperslab/hyperslab/internal/ceil"
 	"github.com/hyperslab/hyperslab/internal/grid"
 	"github.com/hyperslab/hyperslab/internal/h5warm"
 	"github.com/hyperslab/hyperslab/ndarray"
@@ -317,7 +316,7 @@ func (b *backend) worthWriting(r ndarray.Region) bool {
 	part := 1.0
 	for i, c := range b.meta.ChunkShape {
 		end := r.Start[i] + r.Shape[i]
-		from := ceil.Multiple(r.Start[i], c, end)
+		from := grid.RoundUp(r.Start[i], c, end)
 		to := end / c * c
 		if end == b.meta.Shape[i] {
 			to = end

@@ -9,7 +9,7 @@ import (
 	"fmt"
 
 	"github.com/hyperslab/hyperslab/h5/chunkio"
-	"github.com/hyperslab/hyperslab/internal/ceil"
+	"github.com/hyperslab/hyperslab/internal/grid"
 	"github.com/hyperslab/hyperslab/internal/inorder"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
@@ -79,7 +79,7 @@ func (b *backend) storeChunk(n int64, chunk []byte, mask uint32) error {
 func (b *backend) number(at []int64) int64 {
 	n := int64(0)
 	for i, c := range b.meta.ChunkShape {
-		n = n*ceil.Div(b.meta.Shape[i], c) + at[i]/c
+		n = n*grid.DivUp(b.meta.Shape[i], c) + at[i]/c
 	}
 	return n
 }

@@ -13,22 +13,21 @@ import (
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/h5/chunkio"
 	"github.com/hyperslab/hyperslab/h5/filter"
-	"github.com/hyperslab/hyperslab/internal/ceil"
+	"github.com/hyperslab/hyperslab/internal/chunked"
 	"github.com/hyperslab/hyperslab/internal/grid"
 	"github.com/hyperslab/hyperslab/internal/h5warm"
-	"github.com/hyperslab/hyperslab/internal/passage"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
 // rawForm returns the form of chunks as stored in the file. It includes the fill value, because
 // chunks at the edge of the array are padded with it, and the padding becomes visible when the
 // array grows.
-func (b *backend) rawForm() passage.Form {
+func (b *backend) rawForm() chunked.Form {
 	d := fmt.Sprintf("%v, fill %x, plain edges %v, filters", b.stored, b.meta.Fill, b.plainEdges)
 	for _, f := range b.filters {
 		d += fmt.Sprintf(" %d %v", f.ID, f.Values)
 	}
-	return passage.Form{Kind: "hdf5", Details: d}
+	return chunked.Form{Kind: "hdf5", Details: d}
 }
 
 // exchanges reports whether the dataset's chunks can be read and written as stored.
@@ -52,11 +51,11 @@ func (b *backend) blosc2Only() ([]uint32, *ndarray.Compression) {
 
 // ChunkForms returns the form of the file. For Blosc2 it also returns the form with the blocks of
 // the first stored chunk.
-func (b *backend) ChunkForms(ctx context.Context) ([]passage.Form, error) {
+func (b *backend) ChunkForms(ctx context.Context) ([]chunked.Form, error) {
 	if !b.exchanges() {
 		return nil, nil
 	}
-	forms := []passage.Form{b.rawForm()}
+	forms := []chunked.Form{b.rawForm()}
 	_, c := b.blosc2Only()
 	if c == nil {
 		return forms, ctx.Err()
@@ -78,7 +77,7 @@ func (b *backend) ChunkForms(ctx context.Context) ([]passage.Form, error) {
 	if err != nil || blocks == nil {
 		return forms, err
 	}
-	return append(forms, passage.Blosc2(b.meta.DType.Size, int64s(blocks), c.String())), nil
+	return append(forms, chunked.Blosc2(b.meta.DType.Size, int64s(blocks), c.String())), nil
 }
 
 func int64s(v []int32) []int64 {
@@ -122,7 +121,7 @@ func (b *backend) offset(n int64) (at []int64, inside bool) {
 	at, inside = make([]int64, len(b.meta.ChunkShape)), true
 	for i := len(at) - 1; i >= 0; i-- {
 		c := b.meta.ChunkShape[i]
-		along := ceil.Div(b.meta.Shape[i], c)
+		along := grid.DivUp(b.meta.Shape[i], c)
 		at[i] = n % along * c
 		n /= along
 		inside = inside && at[i] <= b.meta.Shape[i]-c
@@ -131,7 +130,7 @@ func (b *backend) offset(n int64) (at []int64, inside bool) {
 }
 
 // ReadChunk returns a chunk as stored, or the Blosc2 chunk in it.
-func (b *backend) ReadChunk(ctx context.Context, dst []byte, f passage.Form, n int64) ([]byte, error) {
+func (b *backend) ReadChunk(ctx context.Context, dst []byte, f chunked.Form, n int64) ([]byte, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -155,14 +154,14 @@ func (b *backend) ReadChunk(ctx context.Context, dst []byte, f passage.Form, n i
 	if err != nil {
 		return nil, err
 	}
-	if f != passage.Blosc2(b.meta.DType.Size, int64s(blocks), c.String()) {
+	if f != chunked.Blosc2(b.meta.DType.Size, int64s(blocks), c.String()) {
 		return nil, fmt.Errorf("%w: a chunk as %v", errors.ErrUnsupported, f)
 	}
 	return chunk, nil
 }
 
 // TakesChunks reports whether f is the form of the file, or Blosc2 with any blocks.
-func (b *backend) TakesChunks(ctx context.Context, f passage.Form) (bool, error) {
+func (b *backend) TakesChunks(ctx context.Context, f chunked.Form) (bool, error) {
 	if !b.exchanges() {
 		return false, ctx.Err()
 	}
@@ -174,7 +173,7 @@ func (b *backend) TakesChunks(ctx context.Context, f passage.Form) (bool, error)
 		return false, ctx.Err()
 	}
 	blocks, ok := f.Blocks()
-	return ok && f == passage.Blosc2(b.meta.DType.Size, blocks, c.String()), ctx.Err()
+	return ok && f == chunked.Blosc2(b.meta.DType.Size, blocks, c.String()), ctx.Err()
 }
 
 // HasChunk reports whether a chunk is stored.
@@ -270,7 +269,7 @@ func (b *backend) Uniform(ctx context.Context, within ndarray.Region) (func(r nd
 
 // WriteChunk stores a chunk as stored elsewhere, or a Blosc2 chunk as the only chunk of a frame. It
 // rejects Blosc2 chunks at the edge of the array, because their padding differs between formats.
-func (b *backend) WriteChunk(ctx context.Context, chunk []byte, f passage.Form, n int64) error {
+func (b *backend) WriteChunk(ctx context.Context, chunk []byte, f chunked.Form, n int64) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"github.com/hyperslab/hyperslab/internal/ceil"
+	"github.com/hyperslab/hyperslab/internal/grid"
 	"github.com/hyperslab/hyperslab/internal/samples"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
@@ -563,15 +563,15 @@ func testStorage(t *testing.T, f Factory) {
 		s, err := a.Storage(bg)
 		require.NoError(t, err)
 		require.Positive(t, s.StoredBytes)
-		grid := f.adapted(int32s())
-		if grid.ChunkShape == nil { // the elements are one piece
+		spec := f.adapted(int32s())
+		if spec.ChunkShape == nil { // the elements are one piece
 			require.Zero(t, s.NumChunks)
 			a = f.reopened(t, a)
 			continue
 		}
 		chunks := int64(1)
-		for i, n := range grid.Shape {
-			chunks *= ceil.Div(n, grid.ChunkShape[i])
+		for i, n := range spec.Shape {
+			chunks *= grid.DivUp(n, spec.ChunkShape[i])
 		}
 		require.Equal(t, chunks, s.NumChunks)
 		var sum int64

@@ -9,11 +9,10 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"runtime/pprof"
 	"strconv"
 	"syscall"
 	"time"
-
-	"github.com/hyperslab/hyperslab/internal/profile"
 )
 
 // work is a prepared task: one run, an untimed step before each run, and facts that are known
@@ -82,7 +81,7 @@ func serve(name string, words []string, once bool) (err error) {
 	if err != nil {
 		return err
 	}
-	stop, err := profile.Start()
+	stop, err := startProfile()
 	if err != nil {
 		return err
 	}
@@ -142,4 +141,21 @@ type random uint64
 func (r *random) draw(below int64) int64 {
 	*r = *r*6364136223846793005 + 1442695040888963407
 	return int64(uint64(*r) >> 33 % uint64(below))
+}
+
+// startProfile begins a CPU profile in the file that the environment variable HYPERSLAB_CPUPROFILE
+// names. stop ends it. Without the variable both have no effect.
+func startProfile() (stop func() error, err error) {
+	path := os.Getenv(profileVariable)
+	if path == "" {
+		return func() error { return nil }, nil
+	}
+	f, err := os.Create(path)
+	if err == nil {
+		err = pprof.StartCPUProfile(f)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", profileVariable, err)
+	}
+	return func() error { pprof.StopCPUProfile(); return f.Close() }, nil
 }

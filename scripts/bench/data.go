@@ -22,7 +22,7 @@ import (
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/h5/chunkio"
 	"github.com/hyperslab/hyperslab/h5/filter"
-	"github.com/hyperslab/hyperslab/internal/ceil"
+	"github.com/hyperslab/hyperslab/internal/grid"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -293,7 +293,7 @@ func (b *bench) frame(k kind, n, size int64, codec cblosc.Codec) (string, error)
 			return err
 		}
 		left := n * size
-		err = b.planes(k, ceil.Div(left, b.plane()), func(p []byte) error {
+		err = b.planes(k, grid.DivUp(left, b.plane()), func(p []byte) error {
 			p = p[:min(int64(len(p)), left)]
 			left -= int64(len(p))
 			_, err := w.Write(p)

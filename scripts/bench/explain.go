@@ -11,9 +11,11 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-
-	"github.com/hyperslab/hyperslab/internal/profile"
 )
+
+// profileVariable is the environment variable that names the file of a CPU profile, also for the
+// command hyperslab.
+const profileVariable = "HYPERSLAB_CPUPROFILE"
 
 // explain profiles the tasks of this module that missed a bar, in separate runs.
 func (b *bench) explain(ctx context.Context, r *result) error {
@@ -123,7 +125,7 @@ func (b *bench) profiled(ctx context.Context, c task) (string, error) {
 			return "", err
 		}
 	}
-	c.Env = append(slices.Clone(c.Env), profile.Env+"="+file)
+	c.Env = append(slices.Clone(c.Env), profileVariable+"="+file)
 	if err := b.rerun(ctx, &c); err != nil {
 		return "", err
 	}

@@ -8,9 +8,9 @@ import (
 	"math/bits"
 	"strings"
 
-	"github.com/hyperslab/hyperslab/internal/ceil"
 	"github.com/hyperslab/hyperslab/internal/format"
 	"github.com/hyperslab/hyperslab/internal/format/chunk"
+	"github.com/hyperslab/hyperslab/internal/grid"
 )
 
 // Check returns an error if C-Blosc2 must not read m. It checks for shapes of different lengths,
@@ -96,7 +96,7 @@ func (m Meta) NumChunks() int64 {
 			return 0
 		}
 		c := int64(max(m.Chunks[i], 1))
-		n *= ceil.Div(s, c)
+		n *= grid.DivUp(s, c)
 	}
 	return n
 }
@@ -141,7 +141,7 @@ func (m Meta) paddedItems() (int64, bool) {
 			continue
 		}
 		c := int64(m.Chunks[i])
-		n, ok = mul(n, ceil.Div(s, c), ok)
+		n, ok = mul(n, grid.DivUp(s, c), ok)
 		n, ok = mul(n, c, ok)
 	}
 	return n, ok
@@ -161,7 +161,7 @@ func roundUp(n, unit int64) int64 {
 	if unit <= 0 {
 		return n
 	}
-	return ceil.Multiple(n, unit, math.MaxInt64)
+	return grid.RoundUp(n, unit, math.MaxInt64)
 }
 
 // bad returns the error about the bytes at offset.

@@ -7,10 +7,10 @@ import (
 	"math"
 	"strconv"
 
-	"github.com/hyperslab/hyperslab/internal/ceil"
 	"github.com/hyperslab/hyperslab/internal/format"
 	"github.com/hyperslab/hyperslab/internal/format/chunk"
 	"github.com/hyperslab/hyperslab/internal/format/msgpack"
+	"github.com/hyperslab/hyperslab/internal/grid"
 )
 
 // Sizes and limits of the format (frame.h, blosc2.h).
@@ -165,7 +165,7 @@ func (h Header) NumChunks() int64 {
 	case h.NBytes <= 0 || h.ChunkSize <= 0:
 		return 0
 	}
-	return ceil.Div(h.NBytes, int64(h.ChunkSize))
+	return grid.DivUp(h.NBytes, int64(h.ChunkSize))
 }
 
 // ParseHeader reads the header at the start of b (README_CFRAME_FORMAT.rst, Header). b may be

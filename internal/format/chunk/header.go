@@ -7,8 +7,8 @@ import (
 	"math"
 	"strconv"
 
-	"github.com/hyperslab/hyperslab/internal/ceil"
 	"github.com/hyperslab/hyperslab/internal/format"
+	"github.com/hyperslab/hyperslab/internal/grid"
 )
 
 // Sizes and limits of the format (blosc2.h).
@@ -170,7 +170,7 @@ func (h Header) NumBlocks() int32 {
 	case h.VLBlocks():
 		return h.BlockSize
 	}
-	return ceil.Div(h.NBytes, h.BlockLen())
+	return grid.DivUp(h.NBytes, h.BlockLen())
 }
 
 // ItemSize returns the bytes of one element: TypeSize, or for a repeated value the length of that

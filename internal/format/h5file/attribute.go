@@ -7,8 +7,8 @@ import (
 	"math"
 	"math/bits"
 
-	"github.com/hyperslab/hyperslab/internal/ceil"
 	"github.com/hyperslab/hyperslab/internal/format"
+	"github.com/hyperslab/hyperslab/internal/grid"
 )
 
 // Attribute is an attribute of an object.
@@ -73,7 +73,7 @@ func (p *part) attribute() *Attribute {
 
 // align skips the padding after n bytes up to a multiple of pad.
 func (p *part) align(n, pad int) {
-	if k := ceil.Multiple(n, pad, math.MaxInt) - n; k > 0 {
+	if k := grid.RoundUp(n, pad, math.MaxInt) - n; k > 0 {
 		p.reserved(k)
 	}
 }

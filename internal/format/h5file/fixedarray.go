@@ -5,7 +5,7 @@ package h5file
 import (
 	"fmt"
 
-	"github.com/hyperslab/hyperslab/internal/ceil"
+	"github.com/hyperslab/hyperslab/internal/grid"
 )
 
 func (x *chunkIndex) fixedArray() bool {
@@ -24,10 +24,10 @@ func (x *chunkIndex) fixedArray() bool {
 	pageBits := p.u8("page bits")
 	p.check(pageBits > 0 && pageBits < 64, pageBits, "1 to 63")
 	n := p.length("max number of entries")
-	grid, ok := x.grid(x.maxDims)
+	counts, ok := x.grid(x.maxDims)
 	want, fits := uint64(0), false
 	if ok {
-		want, fits = product(grid)
+		want, fits = product(counts)
 	}
 	p.check(ok && fits && n == want, n, fmt.Sprintf("%d, the chunks of the dataset", want))
 	block := p.addr("data block address")
@@ -38,16 +38,16 @@ func (x *chunkIndex) fixedArray() bool {
 	if bad != nil || !p.ok() || !block.Defined() {
 		return true
 	}
-	return x.fixedBlock(block, n, uint64(1)<<pageBits, grid)
+	return x.fixedBlock(block, n, uint64(1)<<pageBits, counts)
 }
 
-func (x *chunkIndex) fixedBlock(a Addr, n, pageElems uint64, grid []uint64) bool {
+func (x *chunkIndex) fixedBlock(a Addr, n, pageElems uint64, counts []uint64) bool {
 	r := x.r
 	size := uint64(x.elementSize())
 	head := uint64(6 + r.f.super.OffsetSize)
 	pages := uint64(0)
 	if n > pageElems {
-		pages = ceil.Div(n, pageElems)
+		pages = grid.DivUp(n, pageElems)
 	}
 	if most := uint64(r.f.size) / size; n > most {
 		r.note(r.corrupt("fixed array data block", a, fmt.Sprintf("%d entries", n), "entries inside the file"))
@@ -57,7 +57,7 @@ func (x *chunkIndex) fixedBlock(a Addr, n, pageElems uint64, grid []uint64) bool
 	}
 	bytes := head + n*size + 4
 	if pages > 0 {
-		bytes = head + ceil.Div(pages, 8) + 4
+		bytes = head + grid.DivUp(pages, 8) + 4
 	}
 	p := r.part("fixed array data block", a, int64(bytes))
 	if !p.signature("FADB") {
@@ -71,13 +71,13 @@ func (x *chunkIndex) fixedBlock(a Addr, n, pageElems uint64, grid []uint64) bool
 	back := p.addr("header address")
 	p.check(back == x.layout.Addr, back, x.layout.Addr.String())
 	if pages == 0 {
-		list := x.elements(p, 0, n, grid)
+		list := x.elements(p, 0, n, counts)
 		p.checksum()
 		err := p.done()
 		r.note(err)
 		return x.give(list, err)
 	}
-	bitmap := p.bytes("page bitmap", int(ceil.Div(pages, 8)))
+	bitmap := p.bytes("page bitmap", int(grid.DivUp(pages, 8)))
 	bad := p.err
 	p.checksum()
 	if err := p.done(); err != nil {
@@ -90,7 +90,7 @@ func (x *chunkIndex) fixedBlock(a Addr, n, pageElems uint64, grid []uint64) bool
 	at := a + Addr(bytes)
 	var wanted []Addr
 	for i := range min(pages, uint64(r.f.size)) { // a page has more than one byte
-		if bit(bitmap, i) && x.box.within(i*pageElems, pageElems, grid) && len(wanted) < hinted {
+		if bit(bitmap, i) && x.box.within(i*pageElems, pageElems, counts) && len(wanted) < hinted {
 			wanted = append(wanted, at+Addr(i*(pageElems*size+4)))
 		}
 	}
@@ -100,9 +100,9 @@ func (x *chunkIndex) fixedBlock(a Addr, n, pageElems uint64, grid []uint64) bool
 			break
 		}
 		k := min(pageElems, n-i*pageElems)
-		if bit(bitmap, i) && x.box.within(i*pageElems, k, grid) {
+		if bit(bitmap, i) && x.box.within(i*pageElems, k, counts) {
 			q := r.part("fixed array data block page", at, int64(k*size+4))
-			list := x.elements(q, i*pageElems, k, grid)
+			list := x.elements(q, i*pageElems, k, counts)
 			q.checksum()
 			err := q.done()
 			if r.note(err); !x.give(list, err) {
@@ -119,7 +119,7 @@ func bit(b []byte, i uint64) bool { return i/8 < uint64(len(b)) && b[i/8]>>(7-i%
 
 // elements reads n elements of an array, which are the chunks first, first+1, … of the grid, and
 // returns the stored chunks.
-func (x *chunkIndex) elements(p *part, first, n uint64, grid []uint64) (list []Chunk) {
+func (x *chunkIndex) elements(p *part, first, n uint64, counts []uint64) (list []Chunk) {
 	for i := uint64(0); i < n && p.ok(); i++ {
 		end := p.group("element", int(first+i))
 		c := x.element(p)
@@ -127,7 +127,7 @@ func (x *chunkIndex) elements(p *part, first, n uint64, grid []uint64) (list []C
 		if !p.ok() || !c.Addr.Defined() {
 			continue
 		}
-		c.Offset = x.offsetOf(first+i, grid)
+		c.Offset = x.offsetOf(first+i, counts)
 		list = append(list, c)
 	}
 	return list

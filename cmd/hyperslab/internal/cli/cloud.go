@@ -18,10 +18,10 @@ import (
 
 	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/term"
 	"github.com/hyperslab/hyperslab/h5"
-	"github.com/hyperslab/hyperslab/internal/ceil"
 	"github.com/hyperslab/hyperslab/internal/errs"
 	"github.com/hyperslab/hyperslab/internal/format"
 	"github.com/hyperslab/hyperslab/internal/format/h5file"
+	"github.com/hyperslab/hyperslab/internal/grid"
 	"github.com/hyperslab/hyperslab/internal/regular"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/remote"
@@ -286,7 +286,7 @@ func metadataOf(r sourceFile, size int64) (l metadataLayout, err error) {
 		}
 		if s.from-end > cloudGap || s.end-start > cloudRequest {
 			start = max(s.from, end)
-			l.requests += int(ceil.Div(s.end-start, cloudRequest))
+			l.requests += int(grid.DivUp(s.end-start, cloudRequest))
 		}
 		end = s.end
 	}
@@ -377,12 +377,12 @@ func (o *cloudFlags) chunks(m ndarray.Meta) []int64 {
 		if chunk[at] == 1 {
 			break
 		}
-		chunk[at] = ceil.Div(chunk[at], 2)
+		chunk[at] = grid.DivUp(chunk[at], 2)
 	}
 	for bytes(chunk) < leastCloudChunk { // enlarge the dimension with the most chunks
 		at, most := 0, int64(1)
 		for i, n := range chunk {
-			if count := ceil.Div(m.Shape[i], n); count > most {
+			if count := grid.DivUp(m.Shape[i], n); count > most {
 				at, most = i, count
 			}
 		}

@@ -13,7 +13,7 @@ import (
 	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/term"
 	"github.com/hyperslab/hyperslab/h5"
-	"github.com/hyperslab/hyperslab/internal/blosc2form"
+	"github.com/hyperslab/hyperslab/internal/converted"
 	"github.com/hyperslab/hyperslab/internal/detect"
 	"github.com/hyperslab/hyperslab/internal/format/msgpack"
 	"github.com/hyperslab/hyperslab/internal/textview"
@@ -156,7 +156,7 @@ func encodingLost(m ndarray.Meta, c *ndarray.Compression, format hyperslab.Forma
 		}
 		codec := c.Codec
 		if isFrame(format) {
-			codec = strings.TrimPrefix(codec, blosc2form.Prefix)
+			codec = strings.TrimPrefix(codec, converted.Blosc2Prefix)
 		}
 		if codec != "" && !isFlat(format) && !slices.Contains(codecs[format], codecName(codec, format)) {
 			lost = append(lost, fact{"codec", c.Codec, fmt.Sprintf("%s is not written with it", format)})

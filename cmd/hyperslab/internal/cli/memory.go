@@ -8,7 +8,6 @@ import (
 	"runtime"
 
 	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/term"
-	"github.com/hyperslab/hyperslab/internal/ceil"
 	"github.com/hyperslab/hyperslab/internal/grid"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
@@ -36,7 +35,7 @@ func (j *jobFlags) fit(memory int64, address string, m ndarray.Meta) error {
 	if need > memory && j.given {
 		const mebi = 1 << 20
 		return usagef("%s: a chunk of %s takes %s, and --memory %s is too small to read or write one; give at least --memory %dMiB, or leave it out",
-			address, term.FormatShape(m.ChunkShape), term.FormatBytes(need/chunkCopies), j.memory, ceil.Div(need, mebi))
+			address, term.FormatShape(m.ChunkShape), term.FormatBytes(need/chunkCopies), j.memory, grid.DivUp(need, mebi))
 	}
 	most := max(memory/max(need, 1), 1)
 	if jobs := int64(j.jobs); jobs == 0 && int64(runtime.GOMAXPROCS(0)) > most || jobs > most {

@@ -17,7 +17,7 @@ import (
 
 	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/term"
-	"github.com/hyperslab/hyperslab/internal/ceil"
+	"github.com/hyperslab/hyperslab/internal/grid"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/plan"
 )
@@ -416,7 +416,7 @@ func (o *workFlags) share(file string) (begin, step int64, err error) {
 	if text := os.Getenv("SLURM_ARRAY_TASK_STEP"); text != "" {
 		by = max(number("SLURM_ARRAY_TASK_STEP", text), 1)
 	}
-	begin, step = ceil.Div(begin-number("SLURM_ARRAY_TASK_MIN", least), by), number("SLURM_ARRAY_TASK_COUNT", count)
+	begin, step = grid.DivUp(begin-number("SLURM_ARRAY_TASK_MIN", least), by), number("SLURM_ARRAY_TASK_COUNT", count)
 	if err == nil && (begin < 0 || begin >= step) {
 		err = usagef("SLURM_ARRAY_TASK_ID %s: want a task of the %d from %s on", i, step, least)
 	}

@@ -11,6 +11,7 @@ import (
 	"os"
 	"regexp"
 	"runtime/debug"
+	"runtime/pprof"
 	"slices"
 	"strings"
 	"sync"
@@ -25,7 +26,6 @@ import (
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/internal/atomicfile"
 	"github.com/hyperslab/hyperslab/internal/h5walk"
-	"github.com/hyperslab/hyperslab/internal/profile"
 	"github.com/hyperslab/hyperslab/internal/worker"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/remote"
@@ -81,7 +81,7 @@ func Run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 		registerValues(root)
 	}
 	root.SetIn(stdin)
-	end, err := profile.Start()
+	end, err := startProfile()
 	if err != nil {
 		return a.finish(ctx, root, err)
 	}
@@ -355,4 +355,24 @@ func arity(least, most int) cobra.PositionalArgs {
 // usage returns the usage line, including the parent commands.
 func usage(cmd *cobra.Command) string {
 	return strings.TrimSuffix(cmd.CommandPath(), cmd.Name()) + cmd.Use
+}
+
+// profileVariable is the environment variable that names the file of a CPU profile.
+const profileVariable = "HYPERSLAB_CPUPROFILE"
+
+// startProfile begins a CPU profile in the file that the environment variable HYPERSLAB_CPUPROFILE
+// names. stop ends it. Without the variable both have no effect.
+func startProfile() (stop func() error, err error) {
+	path := os.Getenv(profileVariable)
+	if path == "" {
+		return func() error { return nil }, nil
+	}
+	f, err := os.Create(path)
+	if err == nil {
+		err = pprof.StartCPUProfile(f)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", profileVariable, err)
+	}
+	return func() error { pprof.StopCPUProfile(); return f.Close() }, nil
 }

@@ -14,7 +14,7 @@ import (
 
 	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/term"
-	"github.com/hyperslab/hyperslab/internal/blosc2form"
+	"github.com/hyperslab/hyperslab/internal/converted"
 	"github.com/hyperslab/hyperslab/internal/grid"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/b2nd"
@@ -166,7 +166,7 @@ func (o *storeFlags) spec(m ndarray.Meta, format hyperslab.Format) (ndarray.Spec
 	if !within || !isFrame(format) || o.chunks != "" {
 		spec.BlockShape = nil
 	}
-	if c := m.Compression; isFrame(hyperslab.Format(m.Format)) && format == hyperslab.HDF5 && c != nil && o.codec == blosc2form.Prefix+c.Codec {
+	if c := m.Compression; isFrame(hyperslab.Format(m.Format)) && format == hyperslab.HDF5 && c != nil && o.codec == converted.Blosc2Prefix+c.Codec {
 		spec.Compression = cloneCompression(c) // chunks are copied without recompression if the flags do not change it
 		spec.Compression.Codec = o.codec
 		if o.chunks == "" {
@@ -216,7 +216,7 @@ func (o *storeFlags) keepBlosc2(ctx context.Context, src *ndarray.Array, format 
 	if format != hyperslab.B2ND || src.Meta().Format != string(hyperslab.HDF5) || o.codec != "" || o.level >= 0 || o.filter != "" || o.chunks != "" || o.blocks != "" {
 		return nil
 	}
-	c, blocks, err := blosc2form.Of(ctx, src)
+	c, blocks, err := converted.Blosc2(ctx, src)
 	if err != nil || c == nil {
 		return err
 	}

@@ -6,7 +6,6 @@ import (
 	"context"
 	"math"
 
-	"github.com/hyperslab/hyperslab/internal/ceil"
 	"github.com/hyperslab/hyperslab/internal/grid"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
@@ -36,7 +35,7 @@ func progressPiece(shape, chunk []int64, most, some, workers int64) int64 {
 	if layer > most || least > most {
 		return most
 	}
-	return min(most, ceil.Multiple(least, layer, math.MaxInt64))
+	return min(most, grid.RoundUp(least, layer, math.MaxInt64))
 }
 
 // elements can be read in consecutive pieces. Both *ndarray.Array and arrays from pipes implement

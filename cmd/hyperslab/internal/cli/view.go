@@ -21,9 +21,9 @@ import (
 	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/term"
 	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/view"
-	"github.com/hyperslab/hyperslab/internal/ceil"
 	"github.com/hyperslab/hyperslab/internal/cf"
 	"github.com/hyperslab/hyperslab/internal/detect"
+	"github.com/hyperslab/hyperslab/internal/grid"
 	"github.com/hyperslab/hyperslab/internal/locate"
 	"github.com/hyperslab/hyperslab/internal/picture"
 	"github.com/hyperslab/hyperslab/ndarray"
@@ -440,7 +440,7 @@ func viewPicture(ctx context.Context, arr *ndarray.Array, q *view.Request) (_ *p
 	for ; ; step++ {
 		n := int64(1)
 		for _, d := range shown {
-			n *= ceil.Div(m.Shape[d], step)
+			n *= grid.DivUp(m.Shape[d], step)
 		}
 		if n <= viewElements {
 			break

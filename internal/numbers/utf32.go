@@ -1,6 +1,7 @@
-// Encoder and decoder of one element.
+// Strings and elements of NumPy's type U: code points of four bytes each in native byte order,
+// padded with zeros.
 
-package utf32
+package numbers
 
 import (
 	"encoding/binary"
@@ -8,9 +9,9 @@ import (
 	"unicode/utf8"
 )
 
-// String returns the string of an element without its padding. It returns an error with the index
+// UTF32String returns the string of an element without its padding. It returns an error with the index
 // of the first code point that UTF-8 cannot represent, for example half of a surrogate pair.
-func String(element []byte) (string, error) {
+func UTF32String(element []byte) (string, error) {
 	n := len(element) / 4
 	for n > 0 && binary.NativeEndian.Uint32(element[4*(n-1):]) == 0 {
 		n--
@@ -26,9 +27,9 @@ func String(element []byte) (string, error) {
 	return string(out), nil
 }
 
-// Put fills element with s and zeros. It returns an error for invalid UTF-8, for a string that is
+// PutUTF32 fills element with s and zeros. It returns an error for invalid UTF-8, for a string that is
 // too long, and for one that ends in a zero character, which the padding would hide.
-func Put(element []byte, s string) error {
+func PutUTF32(element []byte, s string) error {
 	at := 0
 	last := rune(-1)
 	for i := 0; i < len(s); {

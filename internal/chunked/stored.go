@@ -1,6 +1,6 @@
 // Forms of stored chunks, and the interfaces of backends that exchange chunks.
 
-package passage
+package chunked
 
 import (
 	"context"

@@ -1,32 +1,32 @@
 // Compression and blocks of a b2nd array for the chunks of an HDF5 dataset.
 
-package blosc2form
+package converted
 
 import (
 	"context"
 	"strings"
 
-	"github.com/hyperslab/hyperslab/internal/passage"
+	"github.com/hyperslab/hyperslab/internal/chunked"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
-// Prefix begins the codec names of the HDF5 filter Blosc2 (32026).
-const Prefix = "blosc2/"
+// Blosc2Prefix begins the codec names of the HDF5 filter Blosc2 (32026).
+const Blosc2Prefix = "blosc2/"
 
-// Of returns the compression and the block shape of a b2nd array that takes the chunks of a as they
+// Blosc2 returns the compression and the block shape of a b2nd array that takes the chunks of a as they
 // are stored. It returns nil if a is not compressed with Blosc2 only, if its chunks have no block
 // shape, and if the backend of a cannot return stored chunks, as for an untrusted file. It returns
 // the error of a read.
-func Of(ctx context.Context, a *ndarray.Array) (*ndarray.Compression, []int64, error) {
+func Blosc2(ctx context.Context, a *ndarray.Array) (*ndarray.Compression, []int64, error) {
 	m := a.Meta()
 	if m.Compression == nil || m.ChunkShape == nil {
 		return nil, nil, nil
 	}
-	codec, ok := strings.CutPrefix(m.Compression.Codec, Prefix)
+	codec, ok := strings.CutPrefix(m.Compression.Codec, Blosc2Prefix)
 	if !ok {
 		return nil, nil, nil
 	}
-	r, ok := ndarray.As[passage.Reader](a.Backend())
+	r, ok := ndarray.As[chunked.Reader](a.Backend())
 	if !ok {
 		return nil, nil, nil
 	}
@@ -37,7 +37,7 @@ func Of(ctx context.Context, a *ndarray.Array) (*ndarray.Compression, []int64, e
 	c := m.Compression
 	c.Codec = codec
 	for _, f := range forms {
-		if blocks, ok := f.Blocks(); ok && f == passage.Blosc2(m.DType.Size, blocks, c.String()) {
+		if blocks, ok := f.Blocks(); ok && f == chunked.Blosc2(m.DType.Size, blocks, c.String()) {
 			return c, blocks, nil
 		}
 	}

@@ -1,15 +1,16 @@
-// Rounded division and multiples.
+// Rounded division and multiples without overflow. Dimensions in files reach the largest int64, so
+// (n+d-1)/d is wrong for them. A test of internal/lint forbids that form elsewhere.
 
-package ceil
+package grid
 
 // Integer is a type for numbers of elements, chunks or bytes.
 type Integer interface {
 	~int | ~int32 | ~int64 | ~uint32 | ~uint64
 }
 
-// Div returns n/d rounded up, for n ≥ 0 and d > 0. It returns 0 for n = 0 and any d, because chunks
+// DivUp returns n/d rounded up, for n ≥ 0 and d > 0. It returns 0 for n = 0 and any d, because chunks
 // along an empty dimension may have the length 0.
-func Div[T Integer](n, d T) T {
+func DivUp[T Integer](n, d T) T {
 	if n == 0 {
 		return 0
 	}
@@ -20,9 +21,9 @@ func Div[T Integer](n, d T) T {
 	return q
 }
 
-// Multiple returns the least multiple of d that is at least n, or limit if that is less. It
+// RoundUp returns the least multiple of d that is at least n, or limit if that is less. It
 // requires n ≥ 0, d > 0 and limit ≥ 0, and returns 0 for n = 0.
-func Multiple[T Integer](n, d, limit T) T {
+func RoundUp[T Integer](n, d, limit T) T {
 	if n == 0 {
 		return 0
 	}
