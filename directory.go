@@ -23,6 +23,7 @@ import (
 
 	"github.com/hyperslab/hyperslab/internal/detect"
 	"github.com/hyperslab/hyperslab/internal/locate"
+	"github.com/hyperslab/hyperslab/internal/regular"
 	"github.com/hyperslab/hyperslab/internal/worker"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/b2nd"
@@ -70,13 +71,13 @@ func entryName(file string) string {
 // child finds a member of a directory by its name.
 func child(dir, name string, group bool) (string, error) {
 	file, err := fileName(name, group)
-	if err == nil && exists(filepath.Join(dir, file)) {
+	if err == nil && regular.Exists(filepath.Join(dir, file)) {
 		return filepath.Join(dir, file), nil
 	}
 	if !group {
 		name += arrayExt
 	}
-	if name != filepath.Base(name) || strings.HasPrefix(name, ".") || !exists(filepath.Join(dir, name)) {
+	if name != filepath.Base(name) || strings.HasPrefix(name, ".") || !regular.Exists(filepath.Join(dir, name)) {
 		return "", fmt.Errorf("%w: no %s in %s", ndarray.ErrNotFound, name, dir)
 	}
 	return filepath.Join(dir, name), nil
@@ -164,11 +165,6 @@ func (w *walker) bcolzMember(l locate.Location, at string) error {
 		return err
 	}
 	return w.emit(Entry{Path: at, Kind: Array, Err: err})
-}
-
-func exists(file string) bool {
-	_, err := os.Stat(file)
-	return err == nil
 }
 
 // arrayFile returns the file of the array at a path of a directory tree.
@@ -261,7 +257,7 @@ func (w *walker) members(root, dir, at string) error {
 // directoryAttrs reads the attributes of a group of a directory tree.
 func (w *walker) directoryAttrs(dir string) (attrs ndarray.Attrs, err error) {
 	name := filepath.Join(dir, groupFile)
-	if !exists(name) {
+	if !regular.Exists(name) {
 		return attrs, nil
 	}
 	file, done, err := w.reach(name)

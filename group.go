@@ -14,6 +14,7 @@ import (
 	"github.com/hyperslab/hyperslab/internal/atomicfile"
 	"github.com/hyperslab/hyperslab/internal/filelock"
 	"github.com/hyperslab/hyperslab/internal/locate"
+	"github.com/hyperslab/hyperslab/internal/regular"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/b2nd"
 	"github.com/hyperslab/hyperslab/ndarray/hdf5"
@@ -146,7 +147,7 @@ func editDirectory(ctx context.Context, l locate.Location, set []ndarray.Attr, r
 		}
 	}
 	file := filepath.Join(dir, groupFile)
-	if !exists(file) {
+	if !regular.Exists(file) {
 		if err := createGroup(ctx, file); err != nil && !errors.Is(err, ndarray.ErrExists) { // another writer may have created it
 			return err
 		}

@@ -641,7 +641,7 @@ func create(ctx context.Context, location string, spec ndarray.Spec, o CreateOpt
 	if isStore(o.Format) {
 		return addStored(ctx, l, spec, o, location)
 	}
-	if o.Format == HDF5 && exists(l.File) {
+	if o.Format == HDF5 && regular.Exists(l.File) {
 		if is, err := sniff(ctx, l.File); err != nil || is != HDF5 {
 			return nil, cmp.Or(err, fmt.Errorf("%w: %s is of format %s, an array is added to HDF5 files", ndarray.ErrParam, l.File, is))
 		}

@@ -4,7 +4,6 @@ package hyperslab
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"github.com/hyperslab/hyperslab/internal/recovery"
@@ -85,12 +84,7 @@ func Recover(ctx context.Context, dst, src string, o *RecoverOptions) (*RecoverR
 	out := &RecoverReport{
 		Source: r.Source, Destination: r.Destination, Format: Format(r.Format),
 		Arrays: r.Arrays, Chunks: r.Chunks, Certain: r.Certain, Unverified: r.Unverified, Guessed: r.Guessed, Lost: r.Lost, LostObjects: r.LostObjects,
-		NumFindings: r.NumFindings, Complete: r.ExitCode() == recovery.ExitWhole,
-	}
-	for _, f := range r.Findings {
-		out.Findings = append(out.Findings, Finding{
-			Object: f.Object, What: f.What, Offset: f.Offset, Chunk: f.Chunk, Certainty: string(f.Certainty), Err: errors.New(f.Text),
-		})
+		Findings: findings(r.Findings), NumFindings: r.NumFindings, Complete: r.ExitCode() == recovery.ExitWhole,
 	}
 	return out, nil
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/hyperslab/hyperslab/internal/format/b2store"
 	"github.com/hyperslab/hyperslab/internal/format/cframe"
 	"github.com/hyperslab/hyperslab/internal/locate"
+	"github.com/hyperslab/hyperslab/internal/regular"
 	"github.com/hyperslab/hyperslab/internal/stores"
 	"github.com/hyperslab/hyperslab/internal/worker"
 	"github.com/hyperslab/hyperslab/ndarray"
@@ -183,7 +184,7 @@ func (f *openFile) store(ctx context.Context, path string, format Format) (*stor
 
 // addStored starts an array in an existing .b2d, or the first array of a new one.
 func addStored(ctx context.Context, l locate.Location, spec ndarray.Spec, o CreateOptions, location string) (*Draft, error) {
-	create := !exists(l.File)
+	create := !regular.Exists(l.File)
 	if create && o.Format != B2D {
 		return nil, fmt.Errorf("%w: one array in a new %s; a new container other than a %s is written from a tree", errors.ErrUnsupported, o.Format, B2D)
 	}

@@ -20,6 +20,7 @@ import (
 	"github.com/hyperslab/hyperslab/internal/format/cframe"
 	"github.com/hyperslab/hyperslab/internal/format/msgpack"
 	"github.com/hyperslab/hyperslab/internal/locate"
+	"github.com/hyperslab/hyperslab/internal/regular"
 	"github.com/hyperslab/hyperslab/internal/stores"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
@@ -28,7 +29,7 @@ import (
 func (c *treeCopy) setTarget(ctx context.Context, dst string) error {
 	c.file = dst
 	if l, err := locate.Parse(dst); err == nil && strings.Trim(l.Object, "/") != "" {
-		if f, ok := forName(l.File); ok && isStore(f) || exists(l.File) {
+		if f, ok := forName(l.File); ok && isStore(f) || regular.Exists(l.File) {
 			c.file, c.group = l.File, groupPath(l)
 		}
 	}
@@ -49,7 +50,7 @@ func (c *treeCopy) setTarget(ctx context.Context, dst string) error {
 	if c.group == "" {
 		return nil
 	}
-	exists := exists(c.file)
+	exists := regular.Exists(c.file)
 	if exists {
 		f, err := Sniff(c.file)
 		if err != nil {

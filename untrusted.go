@@ -70,14 +70,18 @@ type Untrusted struct {
 
 // limits are the bounds of Untrusted.
 type limits struct {
-	Array, Chunk, Metadata, Copy, Memory int64
-	CPU, Wall                            time.Duration
+	format.Limits
+	CPU, Wall time.Duration
 }
 
 // limits returns the bounds, with defaults for those that are zero.
 func (u *Untrusted) limits() (limits, error) {
-	l := limits{u.MaxArray, u.MaxChunk, u.MaxMetadata, u.MaxCopy, u.Memory, u.CPU, u.Wall}
-	return l.filled()
+	l := limits{format.Limits{Array: u.MaxArray, Chunk: u.MaxChunk, Metadata: u.MaxMetadata, Copy: u.MaxCopy, Memory: u.Memory}, u.CPU, u.Wall}
+	var err error
+	if l.Limits, err = l.Filled(); err == nil && (l.CPU < 0 || l.Wall < 0) {
+		err = fmt.Errorf("%w: limits of %v and %v", ndarray.ErrParam, l.CPU, l.Wall)
+	}
+	return l, err
 }
 
 // policy are the features that Untrusted allows.
@@ -90,24 +94,6 @@ type policy struct {
 
 func (u *Untrusted) policy() policy {
 	return policy{u.Codecs, u.Filters, u.HDF5Filters, u.ExternalLinks, u.VirtualSources, u.ExternalFiles}
-}
-
-func (l limits) filled() (limits, error) {
-	for _, x := range []struct {
-		field *int64
-		value int64
-	}{{&l.Array, 1 << 40}, {&l.Chunk, 512 << 20}, {&l.Metadata, 64 << 20}, {&l.Copy, 1 << 30}, {&l.Memory, 2 << 30}} {
-		if *x.field < 0 {
-			return l, fmt.Errorf("%w: a limit of %d bytes", ndarray.ErrParam, *x.field)
-		}
-		if *x.field == 0 {
-			*x.field = x.value
-		}
-	}
-	if l.CPU < 0 || l.Wall < 0 {
-		return l, fmt.Errorf("%w: limits of %v and %v", ndarray.ErrParam, l.CPU, l.Wall)
-	}
-	return l, nil
 }
 
 // OpenReaderAt opens an untrusted Blosc2 frame or HDF5 file of size bytes that r reads; see Open.

@@ -5,7 +5,6 @@ package hyperslab
 import (
 	"context"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/hyperslab/hyperslab/internal/verify"
@@ -67,30 +66,7 @@ type Finding struct {
 }
 
 // String returns the finding in one line.
-func (f Finding) String() string {
-	var s strings.Builder
-	if f.Certainty != "" {
-		s.WriteString(f.Certainty + ": ")
-	}
-	if f.Object != "" {
-		s.WriteString(f.Object + ": ")
-	}
-	s.WriteString(f.What)
-	if f.Chunk >= 0 {
-		fmt.Fprintf(&s, " %d", f.Chunk)
-	}
-	if f.Coords != nil {
-		fmt.Fprintf(&s, " at %v", f.Coords)
-	}
-	if f.File != "" {
-		s.WriteString(" in " + f.File)
-	}
-	if f.Offset >= 0 {
-		fmt.Fprintf(&s, " (offset %d)", f.Offset)
-	}
-	fmt.Fprintf(&s, ": %v", f.Err)
-	return s.String()
-}
+func (f Finding) String() string { return verify.Finding(f).String() }
 
 // VerifyReport is the result of Verify.
 type VerifyReport struct {
@@ -184,10 +160,10 @@ func verifyReport(r *verify.Report) *VerifyReport {
 	return out
 }
 
-func findings(places []verify.Place) []Finding {
+func findings(places []verify.Finding) []Finding {
 	list := make([]Finding, len(places))
 	for i, p := range places {
-		list[i] = Finding{Object: p.Object, What: p.What, File: p.File, Offset: p.Offset, Chunk: p.Chunk, Coords: p.Coords, Err: p.Err}
+		list[i] = Finding(p)
 	}
 	return list
 }

@@ -39,10 +39,10 @@ func checkValues(ctx context.Context, path string, r *verify.Report, o *VerifyOp
 		if !isContent(err) {
 			return err
 		}
-		return r.Add(verify.Place{What: "values", Offset: -1, Chunk: -1, Err: bareFrame(err)}, cmp.Or(o.MaxFindings, 1000))
+		return r.Add(verify.Finding{What: "values", Offset: -1, Chunk: -1, Err: bareFrame(err)}, cmp.Or(o.MaxFindings, 1000))
 	}
 	known := func(at string) bool {
-		return slices.ContainsFunc(r.Damages, func(p verify.Place) bool {
+		return slices.ContainsFunc(r.Damages, func(p verify.Finding) bool {
 			return p.Object == "" || strings.HasPrefix("/"+p.Object+"/", at+"/")
 		})
 	}
@@ -51,7 +51,7 @@ func checkValues(ctx context.Context, path string, r *verify.Report, o *VerifyOp
 		if known(at) {
 			return nil
 		}
-		return r.Add(verify.Place{Object: strings.TrimPrefix(at, "/"), What: what, Offset: -1, Chunk: -1, Err: bareFrame(err)}, cmp.Or(o.MaxFindings, 1000))
+		return r.Add(verify.Finding{Object: strings.TrimPrefix(at, "/"), What: what, Offset: -1, Chunk: -1, Err: bareFrame(err)}, cmp.Or(o.MaxFindings, 1000))
 	})
 	return errors.Join(err, t.Close())
 }

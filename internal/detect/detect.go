@@ -74,7 +74,7 @@ func Content(file string) (is string, err error) {
 // OpenContent opens a file for reading and returns its format like Content. The file is that with
 // the header for a sparse frame. It is nil for another directory and after an error.
 func OpenContent(file string) (f *os.File, is string, err error) {
-	if inside := filepath.Join(file, cframe.IndexFile); exists(inside) {
+	if inside := filepath.Join(file, cframe.IndexFile); regular.Exists(inside) {
 		f, err = openIndex(inside)
 		is = B2ND
 	} else {
@@ -168,7 +168,7 @@ func open(file string) (*os.File, string, error) {
 // directory returns the format of a directory. Unlike Dir it reads the header of a sparse frame.
 func directory(dir string) (string, error) {
 	index := filepath.Join(dir, cframe.IndexFile)
-	if !exists(index) {
+	if !regular.Exists(index) {
 		return Dir(dir)
 	}
 	f, err := openIndex(index)
@@ -242,7 +242,7 @@ func Reader(r io.ReaderAt, size int64, name string) (string, error) {
 
 // Dir returns the format of a directory. It reads no file except those of bcolz.
 func Dir(dir string) (string, error) {
-	if exists(filepath.Join(dir, cframe.IndexFile)) {
+	if regular.Exists(filepath.Join(dir, cframe.IndexFile)) {
 		return B2ND, nil
 	}
 	kind, err := bcolztree.Detect(os.DirFS(dir), ".")
@@ -252,7 +252,7 @@ func Dir(dir string) (string, error) {
 	if kind != bcolztree.NotATree {
 		return Bcolz, nil
 	}
-	if exists(filepath.Join(dir, b2store.EmbedFile)) {
+	if regular.Exists(filepath.Join(dir, b2store.EmbedFile)) {
 		return B2D, nil
 	}
 	entries, err := os.ReadDir(dir)
@@ -288,7 +288,7 @@ func Foreign(dir string) (name string, err error) {
 		}
 		ext, base := filepath.Ext(path), d.Name()
 		unfinished := strings.HasPrefix(base, ".") && strings.Contains(base, ".tmp-") // of a killed writer
-		if ext == ArrayExt || unfinished || ext == DigestsExt && exists(strings.TrimSuffix(path, ext)) {
+		if ext == ArrayExt || unfinished || ext == DigestsExt && regular.Exists(strings.TrimSuffix(path, ext)) {
 			return nil
 		}
 		if name, err = filepath.Rel(dir, path); err != nil {
@@ -297,9 +297,4 @@ func Foreign(dir string) (name string, err error) {
 		return fs.SkipAll
 	})
 	return name, err
-}
-
-func exists(file string) bool {
-	_, err := os.Stat(file)
-	return err == nil
 }

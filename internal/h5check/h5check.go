@@ -3,14 +3,16 @@
 package h5check
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"math"
+	"slices"
 
-	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/h5/filter"
 	"github.com/hyperslab/hyperslab/internal/errs"
 	"github.com/hyperslab/hyperslab/internal/format/h5file"
+	"github.com/hyperslab/hyperslab/internal/h5types"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -18,10 +20,12 @@ import (
 type Options struct {
 	Metadata, Array, Chunk int64 // bytes: one metadata structure, all elements of an array, a decoded chunk
 
-	Filters []int // filters in addition to those of package h5/filter
+	Filters   []int // filters in addition to those of package h5/filter
+	AnyFilter bool  // all filters, for a file whose chunks libhdf5 does not decode
 
 	// The file may refer to other files by links, virtual datasets and external storage.
 	ExternalLinks, VirtualSources, ExternalFiles bool
+	UserLinks                                    bool // the file may contain user-defined links
 
 	// Direct is set if libhdf5 runs in the program's own process. N-bit and scale-offset are then
 	// refused unless Filters contains them, because libhdf5's decoders of these filters read out of
@@ -38,32 +42,60 @@ func Check(r io.ReaderAt, size int64, o Options) error {
 	if err != nil {
 		return err
 	}
+	p, err := Policy(context.Background(), f, o)
+	if err != nil {
+		return err
+	}
+	return f.Check(p)
+}
+
+// Policy returns the policy of a file. The caller may extend it. It returns ndarray.ErrParam for an
+// invalid filter number, and the context's error.
+func Policy(ctx context.Context, f *h5file.File, o Options) (h5file.Policy, error) {
 	p := h5file.Policy{
-		ExternalLinks: o.ExternalLinks, ExternalFiles: o.ExternalFiles, VirtualSources: o.VirtualSources,
+		ExternalLinks: o.ExternalLinks, UserLinks: o.UserLinks, ExternalFiles: o.ExternalFiles, VirtualSources: o.VirtualSources,
 		MaxBytes: uint64(o.Array), MaxChunk: uint64(o.Chunk), Decode: decodeChunk,
 	}
 	if o.Direct {
 		p.Refused = []h5file.FilterID{h5file.NBit, h5file.ScaleOffset}
 	}
+	if o.AnyFilter {
+		var err error
+		p.Filters, err = filtersIn(ctx, f)
+		return p, err
+	}
 	for _, ids := range [][]int{filter.Numbers(), o.Filters} {
 		for _, id := range ids {
 			if id < 0 || id > math.MaxUint16 {
-				return fmt.Errorf("%w: HDF5 filter %d", ndarray.ErrParam, id)
+				return p, fmt.Errorf("%w: HDF5 filter %d", ndarray.ErrParam, id)
 			}
 			p.Filters = append(p.Filters, h5file.FilterID(id))
 		}
 	}
-	return f.Check(p)
+	return p, nil
+}
+
+// filtersIn returns the filters of all datasets that can be reached.
+func filtersIn(ctx context.Context, f *h5file.File) (list []h5file.FilterID, err error) {
+	for e := range f.Walk() {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		if e.Object == nil || e.Object.Pipeline() == nil {
+			continue
+		}
+		for _, x := range e.Object.Pipeline().Filters {
+			list = append(list, x.ID)
+		}
+	}
+	slices.Sort(list)
+	return slices.Compact(list), nil
 }
 
 // decodeChunk reverses the filters of a chunk of size bytes whose elements refer to heaps that the
 // check reads.
 func decodeChunk(l *h5file.Pipeline, mask uint32, b []byte, size uint64) ([]byte, error) {
-	filters := make([]h5.Filter, len(l.Filters))
-	for i, f := range l.Filters {
-		filters[i] = h5.Filter{ID: int(f.ID), Name: f.Name, Optional: f.Optional, Values: f.Values}
-	}
-	p, err := filter.New(filters, filter.Options{})
+	p, err := filter.New(h5types.Filters(l), filter.Options{})
 	if err != nil {
 		return nil, err
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/internal/h5parts"
+	"github.com/hyperslab/hyperslab/internal/regular"
 )
 
 // naming is the notation of the names of other files.
@@ -21,7 +22,7 @@ type naming struct {
 
 var (
 	// plain is the notation of external files and of links.
-	plain = naming{func(name string) string { return name }, exists}
+	plain = naming{func(name string) string { return name }, regular.Exists}
 	// pattern is the notation of sources of virtual datasets, in which %b stands for any number and
 	// %% for a percent sign.
 	pattern = naming{strings.NewReplacer("%", "%%").Replace, matches}
@@ -72,15 +73,10 @@ func directory(file string) (string, error) {
 	return filepath.Dir(real), nil
 }
 
-func exists(name string) bool {
-	_, err := os.Stat(name)
-	return err == nil
-}
-
 // matches reports whether a file exists whose name the pattern describes.
 func matches(name string) bool {
 	if one, ok := h5parts.Literal(name); ok {
-		return exists(one)
+		return regular.Exists(one)
 	}
 	quoted := strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`, "%%", "%", "%b", "*").Replace(name)
 	found, err := filepath.Glob(quoted)
@@ -124,10 +120,10 @@ func (c *Copier) files(info *h5.DatasetInfo, path string) (changed bool) {
 	for i := range info.External {
 		x := &info.External[i]
 		if at := x.Name; filepath.IsAbs(at) || c.o.ExternalDir == "" {
-			if exists(at) { // libhdf5 looks in the working directory only
+			if regular.Exists(at) { // libhdf5 looks in the working directory only
 				continue
 			}
-		} else if exists(filepath.Join(c.o.ExternalDir, at)) {
+		} else if regular.Exists(filepath.Join(c.o.ExternalDir, at)) {
 			continue
 		}
 		name, there := c.moved(x.Name, plain)

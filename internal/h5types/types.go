@@ -160,3 +160,15 @@ func resize(d *h5.Datatype, t *h5file.Datatype) {
 	}
 	d.Size += more
 }
+
+// Filters converts the filters of a pipeline, which may be nil.
+func Filters(l *h5file.Pipeline) []h5.Filter {
+	if l == nil {
+		return nil
+	}
+	out := make([]h5.Filter, len(l.Filters))
+	for i, f := range l.Filters {
+		out[i] = h5.Filter{ID: int(f.ID), Name: f.Name, Optional: f.Optional, Values: slices.Clone(f.Values)}
+	}
+	return out
+}

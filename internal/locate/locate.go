@@ -2,9 +2,9 @@ package locate
 
 import (
 	"fmt"
-	"os"
 	"strings"
 
+	"github.com/hyperslab/hyperslab/internal/regular"
 	"github.com/hyperslab/hyperslab/internal/web"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
@@ -51,19 +51,14 @@ func splitAt(s string) int {
 		}
 		return -1
 	}
-	if exists(s) {
+	if regular.Exists(s) {
 		return -1
 	}
 	last := strings.LastIndex(s, ":/")
 	for at := last; at >= 0; at = strings.LastIndex(s[:at], ":/") {
-		if exists(s[:at]) {
+		if regular.Exists(s[:at]) {
 			return at
 		}
 	}
 	return last
-}
-
-func exists(file string) bool {
-	_, err := os.Stat(file)
-	return err == nil
 }

@@ -534,7 +534,7 @@ func (t *tree) chunks(ctx context.Context, dir, object string, a *bcolztree.Arra
 			}
 			t.r.Chunks++
 			if b.fixed {
-				t.r.add(Finding{Guessed, object, "chunk", i, -1, name + ": has all its values and fewer chunks than its header declares"})
+				t.r.add(finding(Guessed, object, "chunk", i, -1, name+": has all its values and fewer chunks than its header declares"))
 			}
 			if c == Unverified && !b.fixed {
 				t.r.Unverified++
@@ -544,7 +544,7 @@ func (t *tree) chunks(ctx context.Context, dir, object string, a *bcolztree.Arra
 			continue
 		}
 		t.r.Lost++
-		t.r.add(Finding{Lost, object, "chunk", i, -1, fmt.Sprintf("%s: %v", name, err)})
+		t.r.add(finding(Lost, object, "chunk", i, -1, fmt.Sprintf("%s: %v", name, err)))
 		if want < 0 {
 			return fmt.Errorf("%w: a lost chunk of elements whose size %s does not contain", errors.ErrUnsupported, bcolztree.StorageFile)
 		}

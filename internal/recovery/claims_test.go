@@ -156,7 +156,7 @@ func TestChunksWithinChunks(t *testing.T) {
 	r, err := recovery.Recover(bg, dst, src, &recovery.Options{Format: detect.B2ND})
 	require.NoError(t, err)
 	require.Positive(t, r.Chunks)
-	require.True(t, slices.ContainsFunc(r.Findings, func(f recovery.Finding) bool { return strings.Contains(f.Text, "were not searched") }), "%v", r.Findings)
+	require.True(t, slices.ContainsFunc(r.Findings, func(f recovery.Finding) bool { return strings.Contains(f.Err.Error(), "were not searched") }), "%v", r.Findings)
 	require.Less(t, recovery.Work(r), int64(minWork+len(b)<<10+len(b)+len(values)+5000), "one chunk more than it may be, and those that are there")
 
 	zeros, err := cblosc.SpecialChunk(cp, cblosc.Zeros, 512<<20, nil)
@@ -203,7 +203,7 @@ func TestObjectsWithinObjects(t *testing.T) {
 		r, err := recovery.Recover(bg, dst, src, nil)
 		require.NoError(t, err, name)
 		require.Positive(t, r.Arrays, name)
-		require.True(t, slices.ContainsFunc(r.Findings, func(f recovery.Finding) bool { return strings.Contains(f.Text, "were not searched") }), "%s: %v", name, r.Findings)
+		require.True(t, slices.ContainsFunc(r.Findings, func(f recovery.Finding) bool { return strings.Contains(f.Err.Error(), "were not searched") }), "%s: %v", name, r.Findings)
 		// Two bounded passes, and the objects themselves.
 		require.Less(t, recovery.Work(r), int64(3*16*len(b)), name)
 	}

@@ -287,7 +287,7 @@ func (f *frame) walk(ctx context.Context) error {
 			return err
 		}
 		if f.exhausted() {
-			gaps = append(gaps, Finding{Lost, "", "bytes", -1, at, fmt.Sprintf("%d that were not searched: those before took %d bytes of work", f.size-at, f.r.work)})
+			gaps = append(gaps, finding(Lost, "", "bytes", -1, at, fmt.Sprintf("%d that were not searched: those before took %d bytes of work", f.size-at, f.r.work)))
 			break
 		}
 		if o, n, ok := f.indexAt(at); ok && f.matches(o, at) {
@@ -308,7 +308,7 @@ func (f *frame) walk(ctx context.Context) error {
 		}
 		f.r.seen.more(next - at)
 		if next < f.size || f.header && at < f.base+f.head.CBytes {
-			gaps = append(gaps, Finding{Lost, "", "bytes", -1, at, fmt.Sprintf("%d that are not chunks", next-at)})
+			gaps = append(gaps, finding(Lost, "", "bytes", -1, at, fmt.Sprintf("%d that are not chunks", next-at)))
 		}
 		at = next
 	}
@@ -435,7 +435,7 @@ func (f *frame) listFiles(ctx context.Context) error {
 		c, raw, err := f.load(cframe.Offset(k))
 		f.r.seen.more(c.stored)
 		if err != nil || !f.good(c, raw) {
-			f.r.add(Finding{Lost, "", "chunk file " + e.Name(), -1, -1, "it does not decode"})
+			f.r.add(finding(Lost, "", "chunk file "+e.Name(), -1, -1, "it does not decode"))
 			continue
 		}
 		f.found = append(f.found, c)

@@ -141,7 +141,7 @@ func (f *frame) repeat(w *frameio.Writer, i, more int64, places []cframe.Offset)
 		f.r.Unverified += more
 	} else {
 		f.r.Lost += more
-		f.r.add(Finding{Lost, "", "chunk", i + 1, -1, fmt.Sprintf("no chunk was found for it, and for the %d after it", more-1)})
+		f.r.add(finding(Lost, "", "chunk", i+1, -1, fmt.Sprintf("no chunk was found for it, and for the %d after it", more-1)))
 	}
 	return w.RepeatLast(int(more))
 }
@@ -150,7 +150,7 @@ func (f *frame) repeat(w *frameio.Writer, i, more int64, places []cframe.Offset)
 func (f *frame) copyChunk(w *frameio.Writer, i, size, typeSize int64, places []cframe.Offset) error {
 	lost := func(offset int64, text string, args ...any) error {
 		f.r.Lost++
-		f.r.add(Finding{Lost, "", "chunk", i, offset, fmt.Sprintf(text, args...)})
+		f.r.add(finding(Lost, "", "chunk", i, offset, fmt.Sprintf(text, args...)))
 		return f.special(w, chunk.Zeros, size, typeSize)
 	}
 	if i >= int64(len(places)) {
@@ -203,7 +203,7 @@ func (f *frame) copyChunk(w *frameio.Writer, i, size, typeSize int64, places []c
 	switch {
 	case values == nil && c.h.Special == chunk.NotSpecial: // codec or filters need the array's metadata, or the work limit was reached
 		f.r.Guessed++
-		f.r.add(Finding{Guessed, "", "chunk", i, offset, "its header and block starts are valid; the values were not decoded"})
+		f.r.add(finding(Guessed, "", "chunk", i, offset, "its header and block starts are valid; the values were not decoded"))
 	case f.offsets != nil:
 		f.r.Unverified++
 	default:

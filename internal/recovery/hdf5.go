@@ -23,6 +23,7 @@ import (
 	"github.com/hyperslab/hyperslab/internal/format/h5file"
 	"github.com/hyperslab/hyperslab/internal/h5check"
 	"github.com/hyperslab/hyperslab/internal/h5copy"
+	"github.com/hyperslab/hyperslab/internal/h5types"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -156,7 +157,7 @@ func (s *source) copy(ctx context.Context, path string) (whole bool, err error) 
 	}
 	for _, b := range t.bad {
 		s.r.Lost++
-		s.r.add(Finding{Lost, b.path, "chunk", b.i, int64(b.c.Addr) + c.file.UserBlock(), b.err.Error()})
+		s.r.add(finding(Lost, b.path, "chunk", b.i, int64(b.c.Addr)+c.file.UserBlock(), b.err.Error()))
 	}
 	return true, nil
 }
@@ -170,22 +171,13 @@ func (s *source) check(write bool) (err error) {
 	if d := s.file.Driver(); d != nil {
 		return fmt.Errorf("%w: driver %q", errors.ErrUnsupported, d.ID)
 	}
-	p := h5file.Policy{ExternalLinks: true, UserLinks: true, ExternalFiles: true, VirtualSources: true, Write: write, MaxChunk: uint64(s.most)}
-	for e := range s.file.Walk() {
-		if e.Object != nil && e.Object.Pipeline() != nil {
-			for _, f := range e.Object.Pipeline().Filters {
-				p.Filters = append(p.Filters, f.ID)
-			}
-		}
+	p, err := h5check.Policy(context.Background(), s.file, h5check.Options{
+		ExternalLinks: true, UserLinks: true, ExternalFiles: true, VirtualSources: true, Chunk: int64(s.most), AnyFilter: true,
+	})
+	if err != nil {
+		return err
 	}
-	p.Decode = func(l *h5file.Pipeline, mask uint32, b []byte, size uint64) ([]byte, error) {
-		pipe, err := filter.New(filters(l), filter.Options{})
-		dst := make([]byte, size)
-		if err == nil {
-			err = pipe.Decode(dst, b, mask)
-		}
-		return dst, err
-	}
+	p.Write = write
 	return s.file.Check(p)
 }
 
@@ -460,7 +452,7 @@ func (s *source) chunk(o *h5file.Object, c h5file.Chunk) (raw, values []byte, er
 	if !ok || full > uint64(s.most) || c.Size > uint64(s.most) {
 		return nil, nil, fmt.Errorf("%w: chunk: got %d bytes, %d in stored form, want at most %d", format.ErrLimit, full, c.Size, s.most)
 	}
-	list := filters(s.pipeline(o))
+	list := h5types.Filters(s.pipeline(o))
 	if l.Flags&h5file.PartialChunksUnfiltered != 0 && edge(o, c) {
 		list = nil
 	}
@@ -577,7 +569,7 @@ func (s *source) hasValueChecksum(o *h5file.Object, c h5file.Chunk, raw []byte) 
 	if zeros(raw) || o.Layout().Flags&h5file.PartialChunksUnfiltered != 0 && edge(o, c) {
 		return false
 	}
-	return summed(filters(s.pipeline(o)), c.Mask, raw) && (s.trial != nil || !s.doubtful(o))
+	return summed(h5types.Filters(s.pipeline(o)), c.Mask, raw) && (s.trial != nil || !s.doubtful(o))
 }
 
 // pipeline returns the filters with which chunks of o are decoded.
@@ -641,17 +633,6 @@ func edge(o *h5file.Object, c h5file.Chunk) bool {
 		}
 	}
 	return false
-}
-
-func filters(l *h5file.Pipeline) []h5.Filter {
-	if l == nil {
-		return nil
-	}
-	out := make([]h5.Filter, len(l.Filters))
-	for i, f := range l.Filters {
-		out[i] = h5.Filter{ID: int(f.ID), Name: f.Name, Optional: f.Optional, Values: slices.Clone(f.Values)}
-	}
-	return out
 }
 
 // withContext is a reader that stops when its context ends and counts the bytes in seen.

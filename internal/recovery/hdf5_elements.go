@@ -156,7 +156,7 @@ func (s *source) chunks(ctx context.Context, at string, d *h5.Dataset, o *h5file
 	w := &chunkWriter{s: s, at: at, d: d, o: o, info: info, to: to}
 	w.placed = indexConfirmed(o)
 	defer func() { s.checked = false }()
-	w.same = plain && len(info.ChunkShape) < h5.MaxRank && sameFilters(info.Filters, filters(o.Pipeline()))
+	w.same = plain && len(info.ChunkShape) < h5.MaxRank && sameFilters(info.Filters, h5types.Filters(o.Pipeline()))
 	unsure, i := 0, int64(-1)
 	for c, err := range o.Chunks() {
 		i++
@@ -218,7 +218,7 @@ func (w *chunkWriter) write(ctx context.Context, i int64, c h5file.Chunk) error 
 	}
 	s := w.s
 	note := func(as Certainty, err error) {
-		s.r.add(Finding{as, w.at, "chunk", i, int64(c.Addr) + s.file.UserBlock(), err.Error()})
+		s.r.add(finding(as, w.at, "chunk", i, int64(c.Addr)+s.file.UserBlock(), err.Error()))
 	}
 	lost := func(err error) {
 		s.r.Lost++

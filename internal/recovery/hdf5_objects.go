@@ -160,7 +160,7 @@ func (s *source) create(at string, o *h5file.Object) (*h5.Dataset, error) {
 	if !ok || hi != 0 {
 		return nil, fmt.Errorf("%w: %v elements of %d bytes, want fewer than 2^64 bytes", format.ErrCorrupt, space, item)
 	}
-	opts := &h5.DatasetOptions{Filters: h5copy.Parameters(filters(s.validFilters(at, o)))}
+	opts := &h5.DatasetOptions{Filters: h5copy.Parameters(h5types.Filters(s.validFilters(at, o)))}
 	switch l.Class {
 	case h5file.Compact:
 		opts.Compact = true

@@ -300,7 +300,7 @@ func TestHDF5_overlappingChunks(t *testing.T) {
 			dst, r := recovered(t, src, nil)
 			require.Equal(t, int64(1), r.Lost, "%v", r.Findings)
 			require.Equal(t, "file", r.Findings[0].What)
-			require.Contains(t, r.Findings[0].Text, "overlap")
+			require.Contains(t, r.Findings[0].Err.Error(), "overlap")
 			requireSound(t, dst)
 			require.Equal(t, squares(600), values(t, dst+":/g/contiguous"))
 			require.Equal(t, squares(6), values(t, dst+":/compact"))
@@ -407,7 +407,7 @@ func TestHDF5_longerFile(t *testing.T) {
 
 	dst, r := recovered(t, src, nil)
 	require.Zero(t, r.Lost, "%v", r.Findings)
-	require.Contains(t, r.Findings[0].Text, "rewritten, because the library would truncate it")
+	require.Contains(t, r.Findings[0].Err.Error(), "rewritten, because the library would truncate it")
 	requireSound(t, dst)
 	require.Equal(t, squares(60000), values(t, dst+":/x"))
 	f, err = h5.Open(dst, h5.ReadWrite)

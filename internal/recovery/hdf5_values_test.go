@@ -315,7 +315,7 @@ func TestHDF5_foreignReferences(t *testing.T) {
 	requireNoDamage(t, dst)
 	reported := false
 	for _, x := range r.Findings {
-		reported = reported || x.Certainty == recovery.Lost && strings.Contains(x.Text, "a reference into the file") && strings.Contains(x.Text, "trefer_ext1.h5")
+		reported = reported || x.Certainty == recovery.Lost && strings.Contains(x.Err.Error(), "a reference into the file") && strings.Contains(x.Err.Error(), "trefer_ext1.h5")
 	}
 	require.True(t, reported, "%v", r.Findings)
 	require.Positive(t, r.Lost+r.LostObjects)
@@ -365,7 +365,7 @@ func TestIrregularSources(t *testing.T) {
 	}
 	require.Len(t, lost, 1, "%v", r.Findings)
 	require.Equal(t, "source 0", lost[0].What)
-	require.Contains(t, lost[0].Text, "not a hyperslab")
+	require.Contains(t, lost[0].Err.Error(), "not a hyperslab")
 	require.Positive(t, r.Lost)
 	require.Equal(t, []any{int32(0), int32(0), int32(0), int32(0), int32(0)}, readBack(t, dst, "v")["v"])
 	require.Equal(t, readBack(t, src, "whole"), readBack(t, dst, "whole"))

@@ -68,9 +68,6 @@ func (h *recoveryHandler) Call(*struct{}) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	for i := range r.Findings {
-		r.Findings[i].Text = h.session.Names.Replace(r.Findings[i].Text)
-	}
 	a := answer{Report: *r, Partly: r.partly}
 	for len(worker.Encode(a, nil)) > maxReport && len(a.Report.Findings) > 0 { // the counts stay
 		a.Report.Findings = a.Report.Findings[:len(a.Report.Findings)/2]
@@ -140,9 +137,6 @@ func call(ctx context.Context, f *os.File, dir, name string, o Options) (_ *answ
 		return nil, err
 	}
 	limits := worker.Limits{Memory: o.Memory, Wall: o.Time, File: 1<<30 + min(size, math.MaxInt64/8)*4}
-	if limits.Memory == 0 {
-		limits.Memory = 2 << 30
-	}
 	if limits.Wall == 0 {
 		limits.Wall = 2*time.Minute + time.Duration(min(size>>20, int64(math.MaxInt64/time.Second/16)))*time.Second
 	}

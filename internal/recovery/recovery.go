@@ -16,6 +16,7 @@ import (
 	"github.com/hyperslab/hyperslab/internal/atomicfile"
 	"github.com/hyperslab/hyperslab/internal/detect"
 	"github.com/hyperslab/hyperslab/internal/filelock"
+	"github.com/hyperslab/hyperslab/internal/format"
 	"github.com/hyperslab/hyperslab/internal/regular"
 	"github.com/hyperslab/hyperslab/internal/verify"
 	"github.com/hyperslab/hyperslab/ndarray"
@@ -43,7 +44,7 @@ type Options struct {
 }
 
 // Certainty is the certainty of recovered data.
-type Certainty string
+type Certainty = string
 
 // The certainties.
 const (
@@ -54,29 +55,12 @@ const (
 )
 
 // Finding is an error in the file, and its effect on the recovery.
-type Finding struct {
-	Certainty Certainty
-	Object    string // path inside the file: a dataset, a column; "" for the file as a whole
-	What      string // "index", "chunk", "attribute x", …
-	Chunk     int64  // number of the chunk; -1 if the finding is not about a chunk
-	Offset    int64  // bytes from the start of the corrupt file; -1 if there is no single offset
-	Text      string
-}
+type Finding = verify.Finding
 
-// String returns the finding in one line.
-func (f Finding) String() string {
-	s := string(f.Certainty) + ": "
-	if f.Object != "" {
-		s += f.Object + ": "
-	}
-	s += f.What
-	if f.Chunk >= 0 {
-		s += fmt.Sprintf(" %d", f.Chunk)
-	}
-	if f.Offset >= 0 {
-		s += fmt.Sprintf(" (offset %d)", f.Offset)
-	}
-	return s + ": " + f.Text
+// finding returns a Finding. chunk and offset are -1 if it is not about a chunk, or about no single
+// offset of the corrupt file.
+func finding(c Certainty, object, what string, chunk, offset int64, text string) Finding {
+	return Finding{Certainty: c, Object: object, What: what, Chunk: chunk, Offset: offset, Err: errors.New(text)}
 }
 
 // Report is the result of a recovery.
@@ -127,7 +111,7 @@ func (r *Report) add(f Finding) {
 
 // note adds a finding that is not about a chunk.
 func (r *Report) note(c Certainty, object, what string, offset int64, text string, args ...any) {
-	r.add(Finding{c, object, what, -1, offset, fmt.Sprintf(text, args...)})
+	r.add(finding(c, object, what, -1, offset, fmt.Sprintf(text, args...)))
 }
 
 // Recover recovers the contents of src into dst. Both are paths, and dst has the format of src. dst
@@ -177,11 +161,13 @@ func (o *Options) complete() (Options, error) {
 	if o != nil {
 		opts = *o
 	}
-	if opts.MaxChunk < 0 || opts.MaxFindings < 0 || opts.Memory < 0 || opts.Time < 0 {
-		return opts, fmt.Errorf("%w: a chunk of %d bytes, %d findings, %d bytes of memory, %v", ndarray.ErrParam, opts.MaxChunk, opts.MaxFindings, opts.Memory, opts.Time)
+	l, err := format.Limits{Chunk: opts.MaxChunk, Memory: opts.Memory}.Filled()
+	if err != nil {
+		return opts, err
 	}
-	if opts.MaxChunk == 0 {
-		opts.MaxChunk = 512 << 20
+	opts.MaxChunk, opts.Memory = l.Chunk, l.Memory
+	if opts.MaxFindings < 0 || opts.Time < 0 {
+		return opts, fmt.Errorf("%w: %d findings, %v", ndarray.ErrParam, opts.MaxFindings, opts.Time)
 	}
 	if opts.MaxFindings == 0 {
 		opts.MaxFindings = 1000

@@ -224,7 +224,7 @@ func provesParameters(l, stored, derived *h5file.Pipeline, mask uint32, raw []by
 			return false
 		}
 	}
-	return summed(filters(&h5file.Pipeline{Filters: l.Filters[:first]}), mask, nil) && !zeros(raw)
+	return summed(h5types.Filters(&h5file.Pipeline{Filters: l.Filters[:first]}), mask, nil) && !zeros(raw)
 }
 
 // headerProves reports whether the checksum of an object header is wrong with the stored parameters

@@ -83,7 +83,7 @@ func TestRecover_invalidResult(t *testing.T) {
 		return func(ctx context.Context, path string, o *verify.Options) (*verify.Report, error) {
 			r, err := verify.File(ctx, path, o)
 			if times--; err == nil && times >= 0 {
-				r.NumDamages, r.Damages = 1, []verify.Place{{Object: object, What: "object", Offset: -1, Chunk: -1, Err: errors.New("simulated")}}
+				r.NumDamages, r.Damages = 1, []verify.Finding{{Object: object, What: "object", Offset: -1, Chunk: -1, Err: errors.New("simulated")}}
 			}
 			return r, err
 		}

@@ -74,3 +74,9 @@ func (m notRegular) Error() string {
 }
 
 func (notRegular) Unwrap() error { return ErrNot }
+
+// Exists reports whether a path leads to a file or a directory. It follows symbolic links.
+func Exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}

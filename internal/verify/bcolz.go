@@ -45,7 +45,7 @@ func (j *job) bcolz(ctx context.Context, dir string) error {
 		if err == nil {
 			return nil
 		}
-		return j.note(Place{Object: column(dir), What: what, Offset: -1, Chunk: -1, Err: err})
+		return j.note(Finding{Object: column(dir), What: what, Offset: -1, Chunk: -1, Err: err})
 	}
 	kind, err := bcolztree.Detect(fsys, ".")
 	if err != nil {
@@ -79,7 +79,7 @@ func (j *job) table(ctx context.Context, fsys fs.FS, dir string, l *bcolztree.Li
 		if err == nil {
 			return nil
 		}
-		return j.note(Place{Object: column(dir), What: what, Offset: -1, Chunk: -1, Err: err})
+		return j.note(Finding{Object: column(dir), What: what, Offset: -1, Chunk: -1, Err: err})
 	}
 	t, err := bcolztree.ReadTable(fsys, dir, l)
 	if err == nil && depth > mostNested {
@@ -154,7 +154,7 @@ func (j *job) tree(ctx context.Context, fsys fs.FS, dir string, a *bcolztree.Arr
 		data := path.Dir(path.Join(dir, a.FileName(0)))
 		list, err := fs.ReadDir(fsys, data)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return j.note(Place{Object: column(dir), What: "chunks", File: data, Offset: -1, Chunk: -1, Err: err})
+			return j.note(Finding{Object: column(dir), What: "chunks", File: data, Offset: -1, Chunk: -1, Err: err})
 		}
 		u.files = numbers(list, end)
 	}
@@ -225,13 +225,13 @@ func column(dir string) string {
 
 func (u *treeUnit) tasks() int64 { return int64(len(u.files)) }
 
-func (u *treeUnit) place(i int64) Place { return u.at(u.files[i]) }
+func (u *treeUnit) place(i int64) Finding { return u.at(u.files[i]) }
 
 // at returns the location of chunk file i.
-func (u *treeUnit) at(i int64) Place {
+func (u *treeUnit) at(i int64) Finding {
 	at := make([]int64, len(u.tree.Sizes.Shape))
 	at[0] = i * u.tree.Storage.ChunkLen
-	return Place{Object: column(u.dir), What: "chunk", File: path.Join(u.dir, u.tree.FileName(i)), Offset: 0, Chunk: i, Coords: at}
+	return Finding{Object: column(u.dir), What: "chunk", File: path.Join(u.dir, u.tree.FileName(i)), Offset: 0, Chunk: i, Coords: at}
 }
 
 func (u *treeUnit) check(_ context.Context, i int64, s *scratch) (r result, err error) {
@@ -266,8 +266,8 @@ func (u *treeUnit) close() error { return nil }
 type treeRoot struct{ root *os.Root }
 
 func (u *treeRoot) tasks() int64 { return 0 }
-func (u *treeRoot) place(int64) Place {
-	return Place{Offset: -1, Chunk: -1}
+func (u *treeRoot) place(int64) Finding {
+	return Finding{Offset: -1, Chunk: -1}
 }
 
 func (u *treeRoot) check(context.Context, int64, *scratch) (result, error) {

@@ -65,7 +65,7 @@ func (u *h5File) overlaps() error {
 			a, b = b, a
 		}
 		x, y := c.owners[a.owner], c.owners[b.owner]
-		p := Place{Object: y.path, What: "object header", Offset: u.file.Position(h5file.Addr(b.start)), Chunk: -1}
+		p := Finding{Object: y.path, What: "object header", Offset: u.file.Position(h5file.Addr(b.start)), Chunk: -1}
 		if y.set != nil {
 			p = y.set.place(int64(max(b.chunk, 0)))
 		}
@@ -97,7 +97,7 @@ func (u *h5File) beyond() error {
 			continue
 		}
 		x := u.claims.owners[c.owner]
-		p := Place{Object: x.path, What: "object header", Offset: u.file.Position(h5file.Addr(c.start)), Chunk: -1}
+		p := Finding{Object: x.path, What: "object header", Offset: u.file.Position(h5file.Addr(c.start)), Chunk: -1}
 		if x.set != nil {
 			p = x.set.place(int64(max(c.chunk, 0)))
 		}
@@ -142,7 +142,7 @@ func (u *h5File) spare(path string, l *h5file.Layout, need uint64) error {
 	if stored <= need {
 		return nil // other checks report fewer bytes
 	}
-	return u.job.note(Place{Object: path, What: "elements", Offset: -1, Chunk: -1, Err: contradiction("elements", 0, fmt.Sprintf("%d bytes stored", stored), fmt.Sprintf("%d, those of the shape", need))})
+	return u.job.note(Finding{Object: path, What: "elements", Offset: -1, Chunk: -1, Err: contradiction("elements", 0, fmt.Sprintf("%d bytes stored", stored), fmt.Sprintf("%d, those of the shape", need))})
 }
 
 // headers compares object headers with the links that lead to them, and the superblock's copy of
@@ -180,7 +180,7 @@ func (u *h5File) headers(ctx context.Context) error {
 	for _, c := range objects {
 		at := u.file.Position(c.o.Addr)
 		if n := links[c.o.Addr]; c.o.RefCount != n {
-			p := Place{Object: c.path, What: "object header", Offset: at, Chunk: -1,
+			p := Finding{Object: c.path, What: "object header", Offset: at, Chunk: -1,
 				Err: contradiction("object reference count", at, fmt.Sprint(c.o.RefCount), fmt.Sprintf("%d, the hard links to it", n))}
 			if err := u.job.note(p); err != nil {
 				return err
@@ -197,7 +197,7 @@ func (u *h5File) headers(ctx context.Context) error {
 	}
 	if t, ok := m.Body.(*h5file.SymbolTable); ok && (t.BTree != entry.BTree || t.Heap != entry.Heap) {
 		at := u.file.UserBlock()
-		return u.job.note(Place{What: "superblock", Offset: at, Chunk: -1, Err: contradiction("root group symbol table entry", at,
+		return u.job.note(Finding{What: "superblock", Offset: at, Chunk: -1, Err: contradiction("root group symbol table entry", at,
 			fmt.Sprintf("B-tree at %v, name heap at %v", entry.BTree, entry.Heap), fmt.Sprintf("%v and %v, those of the root group", t.BTree, t.Heap))})
 	}
 	return nil

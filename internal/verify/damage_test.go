@@ -99,14 +99,14 @@ func TestDamagedChunk(t *testing.T) {
 
 				// Corrupt the size of the values, or the header of a deflate stream.
 				file, at := path, int64(0)
-				var want verify.Place
+				var want verify.Finding
 				switch a.name {
 				case "bcolz":
 					file, at = filepath.Join(path, "data", "__2.blp"), 16
-					want = verify.Place{File: "data/__2.blp", Chunk: 2, Coords: []int64{12, 0}}
+					want = verify.Finding{File: "data/__2.blp", Chunk: 2, Coords: []int64{12, 0}}
 				case "sparse":
 					file = filepath.Join(path, "00000002.chunk")
-					want = verify.Place{File: "00000002.chunk", Chunk: 2, Coords: []int64{0, 10}}
+					want = verify.Finding{File: "00000002.chunk", Chunk: 2, Coords: []int64{0, 10}}
 				case "directory":
 					want = chunkPlaceOfFrame(t, filepath.Join(path, "a.b2nd"))
 					want.Object = "a.b2nd"
@@ -141,7 +141,7 @@ func TestDamagedChunk(t *testing.T) {
 	}
 }
 
-func chunkPlaceOfFrame(t *testing.T, path string) verify.Place {
+func chunkPlaceOfFrame(t *testing.T, path string) verify.Finding {
 	t.Helper()
 	b, err := os.ReadFile(path)
 	require.NoError(t, err)
@@ -150,10 +150,10 @@ func chunkPlaceOfFrame(t *testing.T, path string) verify.Place {
 	offsets, err := f.Offsets(nil)
 	require.NoError(t, err)
 	at := int64(f.HeaderSize) + int64(offsets[2])
-	return verify.Place{Offset: at, Chunk: 2, Coords: []int64{0, 10}}
+	return verify.Finding{Offset: at, Chunk: 2, Coords: []int64{0, 10}}
 }
 
-func chunkPlaceOfHDF5(t *testing.T, path string) verify.Place {
+func chunkPlaceOfHDF5(t *testing.T, path string) verify.Finding {
 	t.Helper()
 	f, err := h5.Open(path, h5.ReadOnly)
 	require.NoError(t, err)
@@ -165,12 +165,12 @@ func chunkPlaceOfHDF5(t *testing.T, path string) verify.Place {
 	for c, err := range d.StoredChunks() {
 		require.NoError(t, err)
 		if i == 2 {
-			return verify.Place{Object: "/g/x", Offset: int64(c.Address), Chunk: 2, Coords: c.Offset}
+			return verify.Finding{Object: "/g/x", Offset: int64(c.Address), Chunk: 2, Coords: c.Offset}
 		}
 		i++
 	}
 	t.Fatal("too few chunks")
-	return verify.Place{}
+	return verify.Finding{}
 }
 
 // TestVerify_groups checks that files with group attributes are verified and not counted as arrays.
@@ -282,7 +282,7 @@ func TestDamagedStructures(t *testing.T) {
 		require.NoError(t, err)
 		require.LessOrEqual(t, r.Chunks, int64(1))
 		require.LessOrEqual(t, r.NumDamages, int64(4))
-		at := slices.IndexFunc(r.Damages, func(p verify.Place) bool { return p.Object == "/x" })
+		at := slices.IndexFunc(r.Damages, func(p verify.Finding) bool { return p.Object == "/x" })
 		require.GreaterOrEqual(t, at, 0, "%v", r.Damages)
 		require.Equal(t, "elements", r.Damages[at].What)
 		require.Equal(t, int64(o.Layout().Addr), r.Damages[at].Offset)

@@ -166,7 +166,7 @@ func checkDigests(ctx context.Context, path string, o Options, r *Report) error 
 	base := filepath.Base(filepath.Clean(path))
 	bad := func(name, is, should string) error {
 		rel := strings.TrimPrefix(strings.TrimPrefix(name, base), "/")
-		return r.Add(Place{What: "digest", File: rel, Offset: -1, Chunk: -1, Err: fmt.Errorf("%w: %s, the sidecar has %s", ndarray.ErrCorrupt, is, should)}, o.MaxDamages)
+		return r.Add(Finding{What: "digest", File: rel, Offset: -1, Chunk: -1, Err: fmt.Errorf("%w: %s, the sidecar has %s", ndarray.ErrCorrupt, is, should)}, o.MaxDamages)
 	}
 	for _, name := range sorted(got) {
 		switch should, ok := want[name]; {

@@ -159,7 +159,7 @@ func (m *member) verify(ctx context.Context, o Options, total *Report, seen file
 	}
 	if m.is == "" {
 		x := &Report{}
-		return x, x.Add(Place{What: "file", Offset: -1, Chunk: -1, Err: m.reason()}, o.MaxDamages)
+		return x, x.Add(Finding{What: "file", Offset: -1, Chunk: -1, Err: m.reason()}, o.MaxDamages)
 	}
 	o.Format, o.Digests = m.is, NoDigests
 	if report := o.Progress; report != nil {
@@ -182,7 +182,7 @@ func (m *member) verify(ctx context.Context, o Options, total *Report, seen file
 	if !isContent(err) && !errors.Is(err, ndarray.ErrFormat) {
 		err = errs.Mark(err, errors.ErrUnsupported)
 	}
-	return x, x.Add(Place{What: "file", Offset: -1, Chunk: -1, Err: err}, o.MaxDamages)
+	return x, x.Add(Finding{What: "file", Offset: -1, Chunk: -1, Err: err}, o.MaxDamages)
 }
 
 // reason returns the error for a member without a format: corruption if its name has the extension
@@ -218,7 +218,7 @@ func (r *Report) addMember(m member, x *Report, o Options) error {
 	if x.Isolated {
 		r.Level = x.Level
 	}
-	r.merge(x, o.MaxDamages, func(p *Place) {
+	r.merge(x, o.MaxDamages, func(p *Finding) {
 		if p.Object == "" {
 			p.Object = m.name
 		} else {
@@ -233,9 +233,9 @@ func (r *Report) addMember(m member, x *Report, o Options) error {
 }
 
 // merge adds another report. rename changes the locations in it.
-func (r *Report) merge(x *Report, most int, rename func(p *Place)) {
+func (r *Report) merge(x *Report, most int, rename func(p *Finding)) {
 	r.count(x)
-	add := func(to, from []Place) []Place {
+	add := func(to, from []Finding) []Finding {
 		for _, p := range from[:min(len(from), max(most-len(to), 0))] {
 			rename(&p)
 			to = append(to, p)

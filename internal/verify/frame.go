@@ -65,7 +65,7 @@ func (j *job) frameIn(path string, in *stores.Frame, object string) (err error) 
 		if err == nil {
 			return nil
 		}
-		return j.note(Place{Object: object, What: what, Offset: -1, Chunk: -1, Err: err})
+		return j.note(Finding{Object: object, What: what, Offset: -1, Chunk: -1, Err: err})
 	}
 	r, size, err := frameSource(path, in)
 	if err != nil {
@@ -81,7 +81,7 @@ func (j *job) frameIn(path string, in *stores.Frame, object string) (err error) 
 		return bad(what, err)
 	}
 	if u.offsets, err = u.index(j.pool); err != nil {
-		return j.note(Place{Object: object, What: "index", Offset: u.head.Index.Offset, Chunk: -1, Err: err})
+		return j.note(Finding{Object: object, What: "index", Offset: u.head.Index.Offset, Chunk: -1, Err: err})
 	}
 	if err := bad("element type", u.elementType()); err != nil {
 		return err
@@ -260,8 +260,8 @@ func twice(offsets []cframe.Offset) func(yield func(int64) bool) {
 
 func (u *frameUnit) tasks() int64 { return int64(len(u.offsets)) }
 
-func (u *frameUnit) place(i int64) Place {
-	p := Place{Object: u.object, What: "chunk", Chunk: i, Offset: -1}
+func (u *frameUnit) place(i int64) Finding {
+	p := Finding{Object: u.object, What: "chunk", Chunk: i, Offset: -1}
 	if o := u.offsets[i]; !o.IsSpecial() {
 		if u.head.Type() == cframe.Sparse {
 			p.File, p.Offset = cframe.ChunkFile(o), 0

@@ -107,5 +107,5 @@ except (KeyError, OSError):
 	r, err := verify.File(bg, path, nil)
 	require.NoError(t, err)
 	require.Equal(t, verify.ExitCorrupt, r.ExitCode())
-	require.True(t, slices.ContainsFunc(r.Damages, func(p verify.Place) bool { return errors.Is(p.Err, format.ErrTruncated) }), "%v", r.Damages)
+	require.True(t, slices.ContainsFunc(r.Damages, func(p verify.Finding) bool { return errors.Is(p.Err, format.ErrTruncated) }), "%v", r.Damages)
 }

@@ -22,6 +22,7 @@ import (
 	"github.com/hyperslab/hyperslab/internal/grid"
 	"github.com/hyperslab/hyperslab/internal/h5check"
 	"github.com/hyperslab/hyperslab/internal/h5parts"
+	"github.com/hyperslab/hyperslab/internal/h5types"
 	"github.com/hyperslab/hyperslab/internal/h5walk"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
@@ -43,8 +44,8 @@ type h5File struct {
 	claims claims
 }
 
-func (u *h5File) tasks() int64      { return 0 }
-func (u *h5File) place(int64) Place { return Place{Offset: -1, Chunk: -1} }
+func (u *h5File) tasks() int64        { return 0 }
+func (u *h5File) place(int64) Finding { return Finding{Offset: -1, Chunk: -1} }
 func (u *h5File) check(context.Context, int64, *scratch) (result, error) {
 	return result{}, nil
 }
@@ -68,17 +69,17 @@ func (j *job) hdf5(ctx context.Context, f *h5parts.File, path string) error {
 	limits := h5file.DefaultLimits()
 	limits.Structure = j.opts.MaxMetadata
 	if u.file, err = h5file.Open(f, u.size, &limits); err != nil {
-		return j.note(Place{What: "superblock", Offset: -1, Chunk: -1, Err: err})
+		return j.note(Finding{What: "superblock", Offset: -1, Chunk: -1, Err: err})
 	}
 	for _, m := range f.Members() {
 		if err := m.Err(); err != nil {
-			if err := j.note(Place{What: "member file", File: filepath.Base(m.Path), Offset: -1, Chunk: -1, Err: err}); err != nil {
+			if err := j.note(Finding{What: "member file", File: filepath.Base(m.Path), Offset: -1, Chunk: -1, Err: err}); err != nil {
 				return err
 			}
 		}
 	}
 	if d := u.file.Driver(); d != nil && len(f.Members()) == 1 {
-		return j.note(Place{What: "driver information", Offset: -1, Chunk: -1, Err: fmt.Errorf("%w: a member of a file in several parts (driver %q)", errors.ErrUnsupported, d.ID)})
+		return j.note(Finding{What: "driver information", Offset: -1, Chunk: -1, Err: fmt.Errorf("%w: a member of a file in several parts (driver %q)", errors.ErrUnsupported, d.ID)})
 	}
 	valid, err := u.structure(ctx)
 	if err != nil {
@@ -105,45 +106,33 @@ func (j *job) hdf5(ctx context.Context, f *h5parts.File, path string) error {
 // structure checks all metadata and reports whether they are valid.
 func (u *h5File) structure(ctx context.Context) (bool, error) {
 	if s := u.file.Superblock(); s.Version >= 3 && s.Flags&(h5file.WriteAccess|h5file.SWMRWrite) != 0 {
-		return false, u.job.note(Place{What: "superblock", Offset: u.file.UserBlock(), Chunk: -1, Err: &format.Error{
+		return false, u.job.note(Finding{What: "superblock", Offset: u.file.UserBlock(), Chunk: -1, Err: &format.Error{
 			Format: "hdf5", What: "file consistency flags", Offset: u.file.UserBlock(), Got: s.Flags.String(),
 			Want: "a file that was closed by its writer; the library refuses others", Err: format.ErrCorrupt,
 		}})
 	}
-	p := h5file.Policy{ExternalLinks: true, UserLinks: true, ExternalFiles: true, VirtualSources: true, Members: true, FreeSpace: true}
-	for e := range u.file.Walk() {
-		if err := ctx.Err(); err != nil {
-			return false, err
-		}
-		if e.Object == nil {
-			continue
-		}
-		if l := e.Object.Pipeline(); l != nil {
-			for _, f := range l.Filters {
-				p.Filters = append(p.Filters, f.ID)
-			}
-		}
+	p, err := h5check.Policy(ctx, u.file, h5check.Options{ExternalLinks: true, UserLinks: true, ExternalFiles: true, VirtualSources: true, AnyFilter: true})
+	if err != nil {
+		return false, err
 	}
-	slices.Sort(p.Filters)
-	p.Filters = slices.Compact(p.Filters)
+	p.Members, p.FreeSpace = true, true
 	p.Decoded = func(l *h5file.Pipeline) bool { // each chunk is a task, which reports a more precise location
-		pipe, _ := filter.New(filters(l), filter.Options{})
+		pipe, _ := filter.New(h5types.Filters(l), filter.Options{})
 		return pipe != nil
 	}
 	p.Decode = func(l *h5file.Pipeline, mask uint32, b []byte, size uint64) ([]byte, error) {
 		dst := make([]byte, size)
-		pipe, err := filter.New(filters(l), filter.Options{})
+		pipe, err := filter.New(h5types.Filters(l), filter.Options{})
 		if err != nil {
 			return dst, nil // treated as null references; the chunk's own task reports the error
 		}
 		return dst, pipe.Decode(dst, b, mask)
 	}
-	err := u.file.Check(p)
-	if err == nil {
+	if err = u.file.Check(p); err == nil {
 		return true, nil
 	}
 	bad := func(what string, err error) error {
-		return u.job.note(Place{What: what, Offset: -1, Chunk: -1, Err: err})
+		return u.job.note(Finding{What: what, Offset: -1, Chunk: -1, Err: err})
 	}
 	if errors.Is(err, format.ErrUnsupported) || newer(err) || errors.Is(err, format.ErrLimit) {
 		return false, bad("metadata", err)
@@ -154,7 +143,7 @@ func (u *h5File) structure(ctx context.Context) (bool, error) {
 	for name, c := range d.Complaints() {
 		reported = true
 		_, name, _ = strings.Cut(name, "/") // remove the name of the root field
-		if err := u.job.note(Place{What: name, Offset: c.Offset, Chunk: -1, Err: complaint(c.Complaint)}); err != nil {
+		if err := u.job.note(Finding{What: name, Offset: c.Offset, Chunk: -1, Err: complaint(c.Complaint)}); err != nil {
 			return false, err
 		}
 	}
@@ -170,18 +159,6 @@ type complaint string
 func (c complaint) Error() string { return string(c) }
 
 func (c complaint) Is(target error) bool { return target == format.ErrCorrupt }
-
-// filters converts the filters of a pipeline to those of package h5.
-func filters(l *h5file.Pipeline) []h5.Filter {
-	if l == nil {
-		return nil
-	}
-	out := make([]h5.Filter, len(l.Filters))
-	for i, f := range l.Filters {
-		out[i] = h5.Filter{ID: int(f.ID), Name: f.Name, Optional: f.Optional, Values: f.Values}
-	}
-	return out
-}
 
 // dataset is a unit: the chunks, or pieces, of one dataset.
 type dataset struct {
@@ -229,7 +206,7 @@ func (u *h5File) dataset(path string, o *h5file.Object) error {
 		if !u.job.opts.Untrusted {
 			return nil // others reads these files
 		}
-		return u.job.note(Place{Object: path, What: what, Offset: -1, Chunk: -1, Err: fmt.Errorf("%w: elements in other files are not examined", errors.ErrUnsupported)})
+		return u.job.note(Finding{Object: path, What: what, Offset: -1, Chunk: -1, Err: fmt.Errorf("%w: elements in other files are not examined", errors.ErrUnsupported)})
 	}
 	d := &dataset{h5File: u, path: path, layout: l, dims: s.Dims}
 	switch {
@@ -295,7 +272,7 @@ func (u *h5File) chunked(d *dataset, o *h5file.Object) error {
 	}
 	d.full = int64(full)
 	d.steps = o.Pipeline()
-	d.filters = filters(d.steps)
+	d.filters = h5types.Filters(d.steps)
 	for i, f := range d.filters {
 		switch f.ID {
 		case h5.FilterFletcher32, h5.FilterDeflate, filter.IDBZip2: // deflate has the Adler-32 of zlib
@@ -341,7 +318,7 @@ func (d *dataset) masked() error {
 	slices.SortStableFunc(d.chunks, func(a, b h5file.Chunk) int { return missing(a) - missing(b) })
 	d.decoded, _ = slices.BinarySearchFunc(d.chunks, 1, func(c h5file.Chunk, one int) int { return missing(c) - one })
 	if n := len(d.chunks) - d.decoded; n > 0 || len(d.chunks) == 0 {
-		return d.job.note(Place{Object: d.path, What: fmt.Sprintf("%d chunks", n), Offset: -1, Chunk: -1, Err: d.why})
+		return d.job.note(Finding{Object: d.path, What: fmt.Sprintf("%d chunks", n), Offset: -1, Chunk: -1, Err: d.why})
 	}
 	return nil
 }
@@ -355,8 +332,8 @@ func (d *dataset) tasks() int64 {
 
 func (d *dataset) close() error { return nil } // h5File closes the file
 
-func (d *dataset) place(i int64) Place {
-	p := Place{Object: d.path, What: "chunk", Chunk: i, Offset: -1}
+func (d *dataset) place(i int64) Finding {
+	p := Finding{Object: d.path, What: "chunk", Chunk: i, Offset: -1}
 	at := d.start + h5file.Addr(i*piece)
 	if d.layout.Class == h5file.Chunked {
 		at = d.chunks[i].Addr
@@ -536,5 +513,5 @@ func (u *h5File) opened(object string, err error) error {
 	if err == nil || errors.Is(err, ndarray.ErrType) {
 		return nil
 	}
-	return u.job.note(Place{Object: object, What: "object, read by the library", Offset: -1, Chunk: -1, Err: err})
+	return u.job.note(Finding{Object: object, What: "object, read by the library", Offset: -1, Chunk: -1, Err: err})
 }

@@ -64,7 +64,7 @@ type answer struct {
 	Total  int64 // number of tasks of the job
 	Next   int64 // first task that was not run
 	Report Report
-	At     Place
+	At     Finding
 }
 
 // taskHandler is the worker's side.
@@ -196,7 +196,7 @@ func (h *host) all(ctx context.Context) error {
 			h.o.Progress(Progress{next, a.Total, h.r.StoredBytes, h.r.DecodedBytes})
 		}
 		if h.crashes > maxCrash {
-			return h.r.Add(Place{What: "chunks", Chunk: -1, Offset: -1, Err: fmt.Errorf("%w: %d of %d, after %d crashes of the worker", errors.ErrUnsupported, a.Total-next, a.Total, h.crashes)}, h.o.MaxDamages)
+			return h.r.Add(Finding{What: "chunks", Chunk: -1, Offset: -1, Err: fmt.Errorf("%w: %d of %d, after %d crashes of the worker", errors.ErrUnsupported, a.Total-next, a.Total, h.crashes)}, h.o.MaxDamages)
 		}
 	}
 	return nil
@@ -237,10 +237,10 @@ func (h *host) tasks(ctx context.Context, first, end int64) (int64, error) {
 	return end, h.r.Add(p, h.o.MaxDamages)
 }
 
-// crash reports whether err means that the worker ended. The Place is an error after a crash, and
+// crash reports whether err means that the worker ended. The Finding is an error after a crash, and
 // is unchecked after a limit.
-func crash(err error) (Place, bool) {
-	p := Place{What: "chunk", Chunk: -1, Offset: -1, Err: err}
+func crash(err error) (Finding, bool) {
+	p := Finding{What: "chunk", Chunk: -1, Offset: -1, Err: err}
 	switch {
 	case errors.Is(err, worker.ErrProtocol):
 		return p, false
@@ -258,7 +258,7 @@ func (h *host) ask(ctx context.Context, q request) (a answer, err error) {
 		return a, err
 	}
 	r := &a.Report
-	without := func(p Place) bool { return p.Err == nil }
+	without := func(p Finding) bool { return p.Err == nil }
 	if a.Total < 0 || int64(len(r.Damages)) > r.NumDamages || int64(len(r.Unchecked)) > r.NumUnchecked ||
 		slices.ContainsFunc(r.Damages, without) || slices.ContainsFunc(r.Unchecked, without) {
 		return a, fmt.Errorf("%w: %d tasks, %d of %d and %d of %d places", worker.ErrProtocol, a.Total, len(r.Damages), r.NumDamages, len(r.Unchecked), r.NumUnchecked)

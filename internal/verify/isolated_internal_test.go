@@ -27,7 +27,7 @@ type mortal struct {
 func (m *mortal) Ask(_ context.Context, q *request, _ int64, v any) error {
 	a := answer{Total: m.total, Report: Report{Format: detect.HDF5}}
 	if q.Place {
-		a.At = Place{Object: "/x", What: "chunk", Chunk: q.First, Offset: 8 * q.First}
+		a.At = Finding{Object: "/x", What: "chunk", Chunk: q.First, Offset: 8 * q.First}
 	} else {
 		for i := q.First; i < q.End; i++ {
 			if err := m.deadly[i]; err != nil {
@@ -101,7 +101,7 @@ func TestIsolated_progress(t *testing.T) {
 func TestIsolated_LongReport(t *testing.T) {
 	r := Report{NumDamages: 1000}
 	for range 1000 {
-		r.Damages = append(r.Damages, Place{Err: worker.ErrCrashed, Object: strings.Repeat("x", 30_000)})
+		r.Damages = append(r.Damages, Finding{Err: worker.ErrCrashed, Object: strings.Repeat("x", 30_000)})
 	}
 	a := short(answer{Report: r})
 	require.Len(t, a.Report.Damages, 500)

@@ -30,7 +30,7 @@ type unit interface {
 	// check runs task i. It may be called by many goroutines at once.
 	check(ctx context.Context, i int64, s *scratch) (result, error)
 	// place returns the location of task i, without an error.
-	place(i int64) Place
+	place(i int64) Finding
 	close() error
 }
 
@@ -123,7 +123,7 @@ func (j *job) npy(path string) error {
 			j.report.Chunks++ // the elements are one piece
 		}
 	} else {
-		err = j.note(Place{What: "header", Offset: 0, Chunk: -1, Err: err})
+		err = j.note(Finding{What: "header", Offset: 0, Chunk: -1, Err: err})
 	}
 	return errors.Join(err, f.Close())
 }
@@ -136,7 +136,7 @@ func (j *job) append(u unit) {
 }
 
 // note adds an error or an unchecked location to the report.
-func (j *job) note(p Place) error {
+func (j *job) note(p Finding) error {
 	if p.Offset < 0 {
 		if e, ok := errors.AsType[*format.Error](p.Err); ok && p.Chunk < 0 {
 			p.Offset = e.Offset

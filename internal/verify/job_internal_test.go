@@ -17,9 +17,9 @@ type meeting struct {
 	all       chan struct{}
 }
 
-func (m *meeting) tasks() int64        { return m.n }
-func (m *meeting) place(i int64) Place { return Place{Chunk: i, Offset: -1} }
-func (m *meeting) close() error        { return nil }
+func (m *meeting) tasks() int64          { return m.n }
+func (m *meeting) place(i int64) Finding { return Finding{Chunk: i, Offset: -1} }
+func (m *meeting) close() error          { return nil }
 
 func (m *meeting) check(ctx context.Context, i int64, s *scratch) (result, error) {
 	m.mu.Lock()

@@ -89,7 +89,7 @@ func external(ctx context.Context, object string, list []h5file.ExternalFile, si
 				r.StoredBytes += k
 				continue
 			}
-			p := Place{Object: object, What: "external file", File: x.Name, Offset: -1, Chunk: -1, Err: err}
+			p := Finding{Object: object, What: "external file", File: x.Name, Offset: -1, Chunk: -1, Err: err}
 			if err := r.Add(p, o.MaxDamages); err != nil {
 				return err
 			}
@@ -124,7 +124,7 @@ func sources(ctx context.Context, path, object string, dims []uint64, maps []h5f
 		file, oneFile := h5parts.Literal(m.File)
 		dataset, one := h5parts.Literal(m.Dataset)
 		if !oneFile || !one { // numbers of a series, which may end anywhere
-			if err := r.Add(Place{Object: object, What: "virtual source", File: m.File, Offset: -1, Chunk: -1,
+			if err := r.Add(Finding{Object: object, What: "virtual source", File: m.File, Offset: -1, Chunk: -1,
 				Err: fmt.Errorf("%w: a series of sources", errors.ErrUnsupported)}, o.MaxDamages); err != nil {
 				return err
 			}
@@ -132,7 +132,7 @@ func sources(ctx context.Context, path, object string, dims []uint64, maps []h5f
 		}
 		m.File, m.Dataset = file, dataset
 		bad := func(err error) error {
-			return r.Add(Place{Object: object, What: "virtual source " + m.Dataset, File: m.File, Offset: -1, Chunk: -1, Err: err}, o.MaxDamages)
+			return r.Add(Finding{Object: object, What: "virtual source " + m.Dataset, File: m.File, Offset: -1, Chunk: -1, Err: err}, o.MaxDamages)
 		}
 		key := m.File + "\x00" + m.Dataset
 		x, known := found[key]
@@ -188,7 +188,7 @@ func whole(ctx context.Context, path, name string, o Options, r *Report, seen fi
 	if err != nil {
 		return err
 	}
-	r.merge(x, o.MaxDamages, func(p *Place) {
+	r.merge(x, o.MaxDamages, func(p *Finding) {
 		if p.File == "" {
 			p.File = name
 		}

@@ -173,7 +173,7 @@ func TestFile_members(t *testing.T) {
 						if name == "new multi" && e.Name() == "x-o.h5" && i == 0 {
 							continue // this member contains the sizes
 						}
-						named := slices.ContainsFunc(r.Damages, func(p verify.Place) bool { return p.File == e.Name() })
+						named := slices.ContainsFunc(r.Damages, func(p verify.Finding) bool { return p.File == e.Name() })
 						require.True(t, named, "%s, change %d: %v", e.Name(), i, r.Damages)
 					}
 					require.NoError(t, os.WriteFile(path, b, 0o600))

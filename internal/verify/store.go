@@ -23,7 +23,7 @@ func (j *job) stored(ctx context.Context, path string) (err error) {
 	o := stores.Options{Limits: b2store.Limits{Directory: j.opts.MaxMetadata}, Metadata: j.opts.MaxMetadata, Embedded: j.opts.MaxChunk, Reopen: true}
 	j.store, err = stores.Open(path, j.report.Format, o)
 	if isContent(err) {
-		return j.note(Place{What: "structure", Offset: -1, Chunk: -1, Err: err})
+		return j.note(Finding{What: "structure", Offset: -1, Chunk: -1, Err: err})
 	}
 	if err != nil {
 		return err
@@ -48,7 +48,7 @@ func (j *job) stored(ctx context.Context, path string) (err error) {
 		}
 	}
 	for t := range j.store.Invalid() {
-		if err := j.note(Place{Object: strings.TrimPrefix(t.Key, "/"), What: "schema", Offset: -1, Chunk: -1, Err: t.Err}); err != nil {
+		if err := j.note(Finding{Object: strings.TrimPrefix(t.Key, "/"), What: "schema", Offset: -1, Chunk: -1, Err: t.Err}); err != nil {
 			return err
 		}
 	}
@@ -64,7 +64,7 @@ func (j *job) stored(ctx context.Context, path string) (err error) {
 		if err == nil {
 			err = j.frameIn("", f, object)
 		} else if isContent(err) {
-			err = j.note(Place{Object: object, What: "frame", Offset: -1, Chunk: -1, Err: err})
+			err = j.note(Finding{Object: object, What: "frame", Offset: -1, Chunk: -1, Err: err})
 		}
 		if err != nil {
 			return err
@@ -90,7 +90,7 @@ func (j *job) checksum(m b2store.Member) error {
 	}
 	j.report.Checksums++
 	if got := sum.Sum32(); got != m.CRC {
-		return j.note(Place{Object: m.Name, What: "member", Offset: m.Offset, Chunk: -1, Err: &format.Error{
+		return j.note(Finding{Object: m.Name, What: "member", Offset: m.Offset, Chunk: -1, Err: &format.Error{
 			Format: "b2z file", What: fmt.Sprintf("CRC-32 of %.60q", m.Name), Offset: m.Offset, Got: fmt.Sprintf("%#08x", got), Want: fmt.Sprintf("%#08x", m.CRC), Err: format.ErrCorrupt,
 		}})
 	}

@@ -88,17 +88,11 @@ func (o *Options) filled() (Options, error) {
 	if o != nil {
 		f = *o
 	}
-	for _, x := range []struct {
-		field *int64
-		value int64
-	}{{&f.MaxChunk, 512 << 20}, {&f.MaxMetadata, 64 << 20}, {&f.Memory, 2 << 30}} {
-		if *x.field < 0 {
-			return f, fmt.Errorf("%w: a limit of %d bytes", ndarray.ErrParam, *x.field)
-		}
-		if *x.field == 0 {
-			*x.field = x.value
-		}
+	l, err := format.Limits{Chunk: f.MaxChunk, Metadata: f.MaxMetadata, Memory: f.Memory}.Filled()
+	if err != nil {
+		return f, err
 	}
+	f.MaxChunk, f.MaxMetadata, f.Memory = l.Chunk, l.Metadata, l.Memory
 	if f.Workers < 0 || f.MaxDamages < 0 || f.Time < 0 || f.Digests < NoDigests || f.Digests > WriteDigests {
 		return f, fmt.Errorf("%w: %d workers, %d damages, %v, digests %d", ndarray.ErrParam, f.Workers, f.MaxDamages, f.Time, f.Digests)
 	}
@@ -111,20 +105,26 @@ func (o *Options) filled() (Options, error) {
 	return f, nil
 }
 
-// Place is the location of an error or of an unchecked part.
-type Place struct {
+// Finding is an error in a file, or a part that could not be checked. It has the fields of
+// hyperslab.Finding.
+type Finding struct {
 	Object string  // path inside the file: a dataset, a column, an array of a directory; "" for the file as a whole
 	What   string  // the structure: "chunk", "index", "object header", …
 	File   string  // file inside a directory, relative to its root, or another file of an HDF5 file; "" for the file itself
 	Offset int64   // bytes from the start of the file; -1 if there is no single offset
 	Chunk  int64   // number of the chunk in index order; -1 if the location is not a chunk
 	Coords []int64 // first element of that chunk, one index per dimension; nil without an array
-	Err    error
+
+	Certainty string // of recovered data, from package recovery; "" from File
+	Err       error
 }
 
-// String returns the location and the error in one line.
-func (p Place) String() string {
+// String returns the finding in one line.
+func (p Finding) String() string {
 	var s strings.Builder
+	if p.Certainty != "" {
+		s.WriteString(p.Certainty + ": ")
+	}
 	if p.Object != "" {
 		s.WriteString(p.Object + ": ")
 	}
@@ -157,10 +157,10 @@ type Report struct {
 	Checksums    int64 // chunks with a checksum that was compared, whether it matched or not
 	Digests      int64 // digests of the sidecar that were written, or compared and equal
 
-	Damages      []Place // errors; at most Options.MaxDamages
-	NumDamages   int64   // number of all errors
-	Unchecked    []Place // parts that could not be checked, with the reason; at most Options.MaxDamages
-	NumUnchecked int64   // number of all unchecked parts
+	Damages      []Finding // errors; at most Options.MaxDamages
+	NumDamages   int64     // number of all errors
+	Unchecked    []Finding // parts that could not be checked, with the reason; at most Options.MaxDamages
+	NumUnchecked int64     // number of all unchecked parts
 
 	checked bool // the sidecar was compared
 
@@ -231,8 +231,8 @@ func file(ctx context.Context, path string, o *Options) (*Report, error) {
 	if err := digests(ctx, path, opts, r); err != nil {
 		return nil, err
 	}
-	for _, list := range [][]Place{r.Damages, r.Unchecked} {
-		slices.SortStableFunc(list, func(a, b Place) int {
+	for _, list := range [][]Finding{r.Damages, r.Unchecked} {
+		slices.SortStableFunc(list, func(a, b Finding) int {
 			return cmp.Or(cmp.Compare(a.Object, b.Object), cmp.Compare(a.Chunk, b.Chunk), cmp.Compare(a.Offset, b.Offset))
 		})
 	}
@@ -281,7 +281,7 @@ func (r *Report) count(n *Report) {
 
 // add adds a location to Damages or to Unchecked, depending on its error. It returns the context's
 // errors.
-func (r *Report) Add(p Place, most int) error {
+func (r *Report) Add(p Finding, most int) error {
 	switch {
 	case errors.Is(p.Err, context.Canceled), errors.Is(p.Err, context.DeadlineExceeded):
 		return p.Err

@@ -59,7 +59,7 @@ type Limits struct {
 
 func (l Limits) filled() Limits {
 	if l.Directory == 0 {
-		l.Directory = 64 << 20
+		l.Directory = format.MaxMetadata
 	}
 	if l.Objects == 0 {
 		l.Objects = 1 << 20

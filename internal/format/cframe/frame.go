@@ -36,7 +36,7 @@ type Limits struct {
 // which is enough for 16 million chunks. The size of the input also limits header and trailer. It
 // does not limit the index, because 40 bytes can represent any number of chunks.
 func DefaultLimits() Limits {
-	return Limits{Header: 64 << 20, Trailer: 1 << 30, Index: 128 << 20}
+	return Limits{Header: format.MaxMetadata, Trailer: 1 << 30, Index: 128 << 20}
 }
 
 // FileHolder is implemented by an array of a frame that is read through an open file.

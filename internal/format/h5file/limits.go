@@ -2,6 +2,8 @@
 
 package h5file
 
+import "github.com/hyperslab/hyperslab/internal/format"
+
 // Limits limits the work and memory of a reader. A file beyond them is refused with
 // format.ErrLimit.
 type Limits struct {
@@ -17,7 +19,7 @@ type Limits struct {
 }
 
 // DefaultLimits returns the defaults listed at the fields.
-func DefaultLimits() Limits { return Limits{Structure: 64 << 20, Reread: 8, Depth: 64} }
+func DefaultLimits() Limits { return Limits{Structure: format.MaxMetadata, Reread: 8, Depth: 64} }
 
 // freeWork is the number of bytes that an operation may read in any file, in addition to Reread.
 // Small files need it because some structures are read for every link.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/internal/locate"
+	"github.com/hyperslab/hyperslab/internal/regular"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/remote"
 )
@@ -68,15 +69,10 @@ func splitSelection(address string) (location, selection string) {
 	if selection == "" {
 		return address, ""
 	}
-	if loc, err := locate.Parse(location); err != nil || !remote.IsURL(loc.File) && !exists(loc.File) {
+	if loc, err := locate.Parse(location); err != nil || !remote.IsURL(loc.File) && !regular.Exists(loc.File) {
 		return address, "" // a pattern, or a name with brackets
 	}
 	return location, selection
-}
-
-func exists(file string) bool {
-	_, err := os.Stat(file)
-	return err == nil
 }
 
 // splitBrackets splits an address before the brackets that end at end.
