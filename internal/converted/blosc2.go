@@ -13,10 +13,10 @@ import (
 // Blosc2Prefix begins the codec names of the HDF5 filter Blosc2 (32026).
 const Blosc2Prefix = "blosc2/"
 
-// Blosc2 returns the compression and the block shape of a b2nd array that takes the chunks of a as they
-// are stored. It returns nil if a is not compressed with Blosc2 only, if its chunks have no block
-// shape, and if the backend of a cannot return stored chunks, as for an untrusted file. It returns
-// the error of a read.
+// Blosc2 returns the compression and the block shape of a b2nd array that takes the chunks of a as
+// they are stored. It returns nil if a is not compressed with Blosc2 only, if its chunks have no
+// block shape, and if the backend of a cannot return stored chunks, as for an untrusted file. It
+// returns the error of a read.
 func Blosc2(ctx context.Context, a *ndarray.Array) (*ndarray.Compression, []int64, error) {
 	m := a.Meta()
 	if m.Compression == nil || m.ChunkShape == nil {

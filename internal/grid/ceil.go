@@ -8,8 +8,8 @@ type Integer interface {
 	~int | ~int32 | ~int64 | ~uint32 | ~uint64
 }
 
-// DivUp returns n/d rounded up, for n ≥ 0 and d > 0. It returns 0 for n = 0 and any d, because chunks
-// along an empty dimension may have the length 0.
+// DivUp returns n/d rounded up, for n ≥ 0 and d > 0. It returns 0 for n = 0 and any d, because
+// chunks along an empty dimension may have the length 0.
 func DivUp[T Integer](n, d T) T {
 	if n == 0 {
 		return 0

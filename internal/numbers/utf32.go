@@ -9,8 +9,8 @@ import (
 	"unicode/utf8"
 )
 
-// UTF32String returns the string of an element without its padding. It returns an error with the index
-// of the first code point that UTF-8 cannot represent, for example half of a surrogate pair.
+// UTF32String returns the string of an element without its padding. It returns an error with the
+// index of the first code point that UTF-8 cannot represent, for example half of a surrogate pair.
 func UTF32String(element []byte) (string, error) {
 	n := len(element) / 4
 	for n > 0 && binary.NativeEndian.Uint32(element[4*(n-1):]) == 0 {
@@ -27,8 +27,8 @@ func UTF32String(element []byte) (string, error) {
 	return string(out), nil
 }
 
-// PutUTF32 fills element with s and zeros. It returns an error for invalid UTF-8, for a string that is
-// too long, and for one that ends in a zero character, which the padding would hide.
+// PutUTF32 fills element with s and zeros. It returns an error for invalid UTF-8, for a string that
+// is too long, and for one that ends in a zero character, which the padding would hide.
 func PutUTF32(element []byte, s string) error {
 	at := 0
 	last := rune(-1)

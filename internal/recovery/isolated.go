@@ -126,6 +126,12 @@ func ask(ctx context.Context, f *os.File, dir, name string, o Options) (*Report,
 	if len(r.Findings) > o.MaxFindings || r.NumFindings < int64(len(r.Findings)) || min(r.Arrays, r.Chunks, r.Certain, r.Unverified, r.Guessed, r.Lost, r.LostObjects) < 0 {
 		return nil, fmt.Errorf("%w: a report of %d findings, %d of them listed", worker.ErrProtocol, r.NumFindings, len(r.Findings))
 	}
+	for i, f := range r.Findings {
+		if f.Err == nil {
+			return nil, fmt.Errorf("%w: finding %d without an error", worker.ErrProtocol, i)
+		}
+		r.Findings[i].Err = errors.New(f.Err.Error()) // as without a worker: a text
+	}
 	r.partly = a.Partly
 	return r, nil
 }
