@@ -13,13 +13,43 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
-// leftOut reports whether a conversion leaves out the object that only the first tree has.
+// leftOut reports whether a conversion leaves out the object that only the first tree has: CopyTree
+// cannot read it or the format of the second tree cannot store it.
 func (c *treeComparison) leftOut(d *Difference) bool {
-	format := c.trees[1].Format
-	if d.A.Kind == Array && errors.Is(d.A.Err, errors.ErrUnsupported) && c.trees[0].Format != format {
+	target := c.targetOf()
+	if d.A.Kind == Array && errors.Is(d.A.Err, errors.ErrUnsupported) && c.trees[0].Format != target.target {
 		return true
 	}
-	return converted.Lacks(string(format), string(d.A.Kind), d.A.Meta.DType)
+	if target.target == HDF5 {
+		return false
+	}
+	inGroup := strings.Contains(strings.Trim(d.Path, "/"), "/")
+	switch {
+	case d.A.Kind == Group:
+		return target.target == B2E || target.target == Bcolz || target.table()
+	case d.A.Kind != Array, (target.target == Bcolz || target.table()) && inGroup, errors.Is(target.checkName(d.Path, false), errors.ErrUnsupported):
+		return true
+	}
+	spec := d.A.Meta.Spec()
+	spec.Compression, spec.ChunkShape, spec.BlockShape = nil, nil, nil
+	if converted.IsText(spec.DType) && !target.table() { // strings of the smallest fixed size
+		spec.DType, spec.Fill = ndarray.DType{Kind: ndarray.Bytes, Size: 1, Order: ndarray.NoOrder}, nil
+	}
+	return errors.Is(target.check(d.Path, spec), errors.ErrUnsupported)
+}
+
+// targetOf returns a copy to the format of the second tree, for its checks. Its first array is the
+// first one of the tree that has rows.
+func (c *treeComparison) targetOf() *treeCopy {
+	root := c.entries[1]["/"]
+	t := &treeCopy{target: c.trees[1].Format, options: &TreeOptions{Table: root != nil && root.Type == ctable && isStore(c.trees[1].Format)}}
+	for _, e := range c.entries[1] {
+		if e != nil && e.Kind == Array && len(e.Meta.Shape) > 0 {
+			t.arrays = []treeItem{{spec: e.Meta.Spec()}}
+			break
+		}
+	}
+	return t
 }
 
 // convertedGroup removes the differences of attributes of two groups that a conversion makes.

@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"strings"
 
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/ndarray"
@@ -29,7 +28,7 @@ type Target struct {
 // Array removes from r the differences that the conversion of a to b makes.
 func Array(ctx context.Context, r *ndarray.Comparison, a, b *ndarray.Array) error {
 	if !r.SameDType && r.ValuesCompared && r.NumDiffs == 0 {
-		r.SameDType = sameMeaning(r.A.DType, r.B.DType)
+		r.SameDType = sameMeaning(r.A.DType, r.B.DType) || native(r.B) && r.B.DType.Equal(r.A.DType.Native())
 	}
 	if len(r.Attrs) == 0 {
 		return nil
@@ -59,18 +58,29 @@ func readable(ctx context.Context, a *ndarray.Array) (ndarray.Attrs, error) {
 	return attrs, err
 }
 
-// sameMeaning reports whether a conversion may replace the type a by b if all values are equal:
-// strings of other types, the other byte order, and the integers of an enumeration.
+// native reports whether a conversion stores numbers in the byte order of the machine: in .npy, and
+// in the columns of a CTable of python-blosc2, which are b2nd arrays.
+func native(m ndarray.Meta) bool { return m.Format == "npy" || m.Format == "b2nd" }
+
+// sameMeaning reports whether a conversion may replace the type a by b if all values are equal: the
+// kind and the character set of strings, and the integers of an enumeration.
 func sameMeaning(a, b ndarray.DType) bool {
 	if a.Kind == ndarray.Enum && b.Kind != ndarray.Enum {
 		a = *a.Base
 	}
-	return isText(a) && isText(b) || a.EqualValues(b)
+	if IsText(a) && IsText(b) {
+		return a.Kind != b.Kind || a.Size == b.Size
+	}
+	return a.Equal(b)
 }
 
-func isText(d ndarray.DType) bool {
+// IsText reports whether d is a type of strings.
+func IsText(d ndarray.DType) bool {
 	return d.Kind == ndarray.String || d.Kind == ndarray.Bytes || d.Kind == ndarray.Unicode
 }
+
+// withoutAttrs are the formats of arrays, and of groups, that store no attributes.
+var withoutAttrs = []string{"npy", "frame", "b2e"}
 
 // Attrs returns the differences of attributes that the conversion of s to t does not make.
 func Attrs(list []ndarray.AttrDifference, s Source, t Target) []ndarray.AttrDifference {
@@ -85,10 +95,10 @@ func Attrs(list []ndarray.AttrDifference, s Source, t Target) []ndarray.AttrDiff
 		}
 		switch {
 		case d.A != "" && d.B == "": // left out
-			if x == nil && s.Format != t.Format || t.Format == "npy" || t.Format == "frame" {
+			if x == nil && s.Format != t.Format || slices.Contains(withoutAttrs, t.Format) {
 				continue
 			}
-		case x != nil && y != nil && sameContent(*x, *y):
+		case x != nil && y != nil && s.Format != t.Format && sameContent(*x, *y):
 			continue
 		}
 		out = append(out, d)
@@ -105,17 +115,20 @@ func values(attrs ndarray.Attrs) map[string]*ndarray.Value {
 	return m
 }
 
-// sameContent reports whether two values have the same elements in the same order, in types that
-// may differ.
+// sameContent reports whether two values have the same shape and elements, in types that a
+// conversion replaces.
 func sameContent(a, b ndarray.Value) bool {
-	if a.Null || b.Null {
-		return a.Null && b.Null
+	if a.Null != b.Null || !slices.Equal(a.Shape, b.Shape) || !sameMeaning(a.DType, b.DType) {
+		return false
 	}
 	return slices.Equal(elements(a), elements(b))
 }
 
 // elements formats all elements of a value. Numbers that are equal have the same form.
 func elements(v ndarray.Value) []string {
+	if v.DType.Kind == ndarray.Enum {
+		v.DType = *v.DType.Base
+	}
 	if v.DType.Size == 0 {
 		texts := make([]string, len(v.Strings))
 		for i, s := range v.Strings {
@@ -128,19 +141,4 @@ func elements(v ndarray.Value) []string {
 		texts = append(texts, ndarray.FormatElement(v.DType, b))
 	}
 	return texts
-}
-
-// Lacks reports whether a format cannot store an object of a kind, so that a conversion leaves it
-// out. The kinds are those of an Entry of package hyperslab; d is the type of an array.
-func Lacks(format, kind string, d ndarray.DType) bool {
-	if format == "hdf5" {
-		return false
-	}
-	switch kind {
-	case "link", "datatype", "other":
-		return true
-	case "group":
-		return format == "b2e" || format == "bcolz"
-	}
-	return d.Size == 0 && !strings.HasPrefix(d.String(), "string")
 }
