@@ -210,9 +210,9 @@ func acquire(ctx context.Context, path string, o *Options) (_ *Lock, err error) 
 	}
 }
 
-// down locks the directory around a file, then the file, and last its subdirectories. All writers go
-// down the tree in this order, so that no two of them wait for each other. It returns errShared or
-// errReplaced if the caller must try again.
+// down locks the directory around a file, then the file, and last its subdirectories. All writers
+// go down the tree in this order, so that no two of them wait for each other. It returns errShared
+// or errReplaced if the caller must try again.
 func (w *waiting) down(real, key string) (l *Lock, err error) {
 	around, err := w.surround(real)
 	if err != nil {
