@@ -8,6 +8,7 @@ import (
 	"context"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"time"
@@ -79,6 +80,9 @@ func (a *app) repair(ctx context.Context, source, target string, o *recoverFlags
 	if err != nil {
 		return err
 	}
+	if target != "" && o.repair.plan != "" && sameFile(target, o.repair.plan) {
+		return usagef("--plan %s: got the same file as TARGET, which would replace the plan", o.repair.plan)
+	}
 	if target != "" {
 		if err := p.Apply(ctx, target, source, &hyperslab.ApplyOptions{Overwrite: o.force}); err != nil {
 			return err
@@ -135,8 +139,15 @@ func readRepairPlan(path string) (*hyperslab.RepairPlan, error) {
 	}
 	dec := json.NewDecoder(bytes.NewReader(b))
 	dec.DisallowUnknownFields()
-	if err := dec.Decode(&d); err != nil {
-		return nil, usagef("--plan %s: %w", path, err)
+	err = dec.Decode(&d)
+	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		return nil, usagef("--plan %s: offset %d: got a JSON %s, want a document of recover --repair --json", path, wrong.Offset, wrong.Value)
+	}
+	if err == nil && dec.More() {
+		err = fmt.Errorf("got more bytes after the document, at offset %d", dec.InputOffset())
+	}
+	if err != nil {
+		return nil, usagef("--plan %s: no document of recover --repair --json: %w", path, err)
 	}
 	if d.Schema != schemaRepair {
 		return nil, usagef("--plan %s: schema: got %q, want %q", path, d.Schema, schemaRepair)
