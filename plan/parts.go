@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/internal/chunked"
@@ -32,6 +33,8 @@ type joined struct {
 	mu    sync.Mutex
 	open  map[int64]*part
 	order list.List // numbers of shards, the least recently used first
+
+	pass atomic.Pointer[pass] // the current Prefetch, or nil
 }
 
 // part is an open part and the calls that use it.
@@ -88,6 +91,7 @@ func (j *joined) use(ctx context.Context, shard int64, f func(b *openedPart) err
 	<-x.ready
 	err := x.err
 	if err == nil {
+		j.begin(shard, x.backend)
 		err = f(x.backend)
 	}
 	return errors.Join(err, j.release(x))

@@ -383,3 +383,46 @@ func TestPlan_Work_s3Requests(t *testing.T) {
 		})
 	}
 }
+
+// TestPlan_requestsOfData counts the requests for elements that a worker reads from a source in a
+// bucket, and that Commit reads from the parts: neighbouring chunks are merged.
+func TestPlan_requestsOfData(t *testing.T) {
+	dir := t.TempDir()
+	spec := ndarray.Spec{Shape: []int64{64, 1 << 16}, ChunkShape: []int64{1, 1 << 16}, DType: ndarray.DTypeOf[int64]()}
+	d, err := hyperslab.Create(t.Context(), dir+"/a.b2nd", spec, nil)
+	require.NoError(t, err)
+	r := rand.New(rand.NewPCG(1, 2))
+	v := make([]int64, d.NumElems())
+	for i := range v {
+		v[i] = r.Int64()
+	}
+	require.NoError(t, ndarray.Write(t.Context(), d.Array, v, ndarray.Whole(d.Shape())))
+	require.NoError(t, d.Commit(t.Context()))
+	for name, change := range map[string]func(*ndarray.Spec){
+		"same chunks":  func(*ndarray.Spec) {},
+		"other chunks": func(s *ndarray.Spec) { s.ChunkShape = []int64{2, 1 << 15} },
+	} {
+		for _, file := range []string{"out.b2nd", "out.h5:/x"} {
+			t.Run(name+" "+file, func(t *testing.T) {
+				var data atomic.Int64
+				serve(t, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+					if r.Method == http.MethodGet && r.Header.Get("Range") != "" {
+						data.Add(1)
+					}
+					next.ServeHTTP(w, r)
+				})
+				upload := planned(t, "copy", dir+"/a.b2nd", "s3://data/a.b2nd", func(*ndarray.Spec) {}, plan.Options{ShardBytes: 8 << 20})
+				all(t, upload)
+				data.Store(0)
+				require.NoError(t, upload.Commit(t.Context(), nil))
+				require.LessOrEqual(t, data.Load(), int64(24), "of 32 MiB in 4 parts: at most 3 requests for their chunks and 3 to open them")
+				p := planned(t, "rechunk", "s3://data/a.b2nd", "s3://data/"+file, change, plan.Options{ShardBytes: 8 << 20, Compact: strings.Contains(file, ".h5")})
+				data.Store(0)
+				all(t, p)
+				require.LessOrEqual(t, data.Swap(0), 5*p.Stages[0].Shards, "of each worker")
+				require.NoError(t, p.Commit(t.Context(), nil))
+				require.LessOrEqual(t, data.Load(), 6*p.Stages[0].Shards)
+			})
+		}
+	}
+}
