@@ -8,7 +8,6 @@ import (
 	"sync"
 
 	"github.com/hyperslab/hyperslab/internal/ahead"
-	"github.com/hyperslab/hyperslab/internal/ceil"
 	"github.com/hyperslab/hyperslab/internal/grid"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
@@ -72,7 +71,7 @@ func (j *joined) inOrder(regions ahead.Regions) bool {
 			if start[i]/n != (start[i]+shape[i]-1)/n {
 				return false
 			}
-			if ceil.Div(j.meta.Shape[i], n) > 1 {
+			if grid.DivUp(j.meta.Shape[i], n) > 1 {
 				last = i
 			}
 		}

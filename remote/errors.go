@@ -22,6 +22,9 @@ var (
 	ErrUnverified = errs.New("changes of the object cannot be detected")
 	// ErrRefused means that the URL, its address or a redirect is not allowed.
 	ErrRefused = errs.New("not allowed")
+	// ErrPrivate means that the address of the URL or of a redirect is in a private network. It
+	// matches ErrRefused.
+	ErrPrivate = errs.New("not allowed: private address", ErrRefused)
 	// ErrResponse means that the response of a server is invalid: for example another range than
 	// the requested one, or a truncated body.
 	ErrResponse = errs.New("invalid response")

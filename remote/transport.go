@@ -68,7 +68,7 @@ func checkAddress(_, address string, _ syscall.RawConn) error {
 		return fmt.Errorf("%w: address %s", ErrRefused, address)
 	}
 	if private(to.Addr()) {
-		return fmt.Errorf("%w: private address %s", ErrRefused, to.Addr())
+		return fmt.Errorf("%w %s", ErrPrivate, to.Addr())
 	}
 	return nil
 }
@@ -89,7 +89,7 @@ func newHTTP(allowPrivate bool, parallel int, timeout time.Duration) *http.Clien
 			}
 			// The proxy resolves the name, so that only a literal address can be checked here.
 			if a, err := netip.ParseAddr(r.URL.Hostname()); err == nil && !allowPrivate && private(a) {
-				return nil, fmt.Errorf("%w: private address %s", ErrRefused, a)
+				return nil, fmt.Errorf("%w %s", ErrPrivate, a)
 			}
 			proxies.Store(dialled(p), true)
 			return p, nil

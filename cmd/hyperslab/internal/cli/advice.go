@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -23,130 +24,205 @@ import (
 	"github.com/hyperslab/hyperslab/remote"
 )
 
+// failure is a failed command, for which advice is looked up.
+type failure struct {
+	app  *app
+	cmd  *cobra.Command
+	err  error
+	at   *ndarray.Error // the operation and the path that failed, or an empty one
+	help string         // advice for errors without better advice
+
+	file   string // the file of the path as a word of a shell, if it exists
+	format hyperslab.Format
+}
+
+// object returns the path as a word of a shell.
+func (f *failure) object() string { return shellWord(f.at.Path) }
+
+// hint is advice for some errors. The first one that fits is given.
+type hint struct {
+	is      error                 // the error must match it; nil: any error
+	command string                // the name of the command; "": any command
+	when    func(f *failure) bool // nil: always
+	advice  string
+	text    func(f *failure) string // instead of advice
+}
+
+func (h *hint) fits(f *failure) bool {
+	return (h.is == nil || errors.Is(f.err, h.is)) && (h.command == "" || h.command == f.cmd.Name()) && (h.when == nil || h.when(f))
+}
+
 // advice returns the line after an error that suggests a remedy, or "" without one.
 func (a *app) advice(cmd *cobra.Command, err error) string {
-	var summary summaryError
-	var usage *usageError
-	var absent *absentAttr
-	failed := &ndarray.Error{}
-	errors.As(err, &failed)
-	help := "see " + cmd.CommandPath() + " --help"
-	around := func() string { return cmp.Or(lookAround(failed.Path), help) }
-	var stopped *signalError
-	switch {
-	case errors.As(err, &summary), errors.As(err, &stopped):
-		return ""
-	case errors.As(err, &absent):
-		return "hyperslab attr list " + shellWord(absent.address) + " lists the existing attributes"
-	case errors.As(err, &usage):
-		return help
-	case errors.Is(err, plan.ErrSource), errors.Is(err, plan.ErrPlan):
-		return "hyperslab plan makes a new plan"
-	case errors.Is(err, plan.ErrShard), errors.Is(err, plan.ErrIncomplete):
-		return "hyperslab work PLAN --missing lists the shards that are not done"
-	case errors.Is(err, plan.ErrTarget):
-		return "name another target, or delete the directory to abandon the other plan"
-	case errors.Is(err, plan.ErrReceipt):
-		return "delete the receipt and do the shard again"
-	case errors.Is(err, fs.ErrExist) && cmd.Name() == "work":
-		return "a commit wrote the target, or it is another file; rename it to do the shards again"
-	case errors.Is(err, fs.ErrExist) && cmd.Name() == "commit":
-		return "the target is another file: rename it, or make a plan with another target"
-	case errors.Is(err, remote.ErrRefused) && strings.Contains(err.Error(), "private address"):
-		return "--allow-private allows URLs with addresses in private networks"
-	case errors.Is(err, remote.ErrChanged):
-		return "another program replaced the object; run the command again"
-	case errors.As(err, new(*remote.Error)):
-		return ""
-	case errors.Is(err, atomicfile.ErrForeign):
-		return "-f replaces arrays and empty directories only: name another target, or remove the directory first"
-	case errors.Is(err, fs.ErrExist):
-		if cmd.Flags().Lookup("force") == nil || cmd.Flags().Changed("split") || cmd.Flags().Changed("join") {
-			return "name a target that does not exist"
+	f := &failure{app: a, cmd: cmd, err: err, at: &ndarray.Error{}, help: "see " + cmd.CommandPath() + " --help"}
+	errors.As(err, &f.at)
+	for _, h := range hints() {
+		switch {
+		case !h.fits(f):
+		case h.text != nil:
+			return h.text(f)
+		default:
+			return h.advice
 		}
-		return "-f replaces it"
-	case errors.Is(err, hyperslab.ErrLocked) && cmd.Flags().Lookup("wait") != nil:
-		return "end the program that writes to the file, or wait longer with --wait DURATION, for example --wait 5m"
-	case errors.Is(err, errLossy):
-		return "--allow-lossy appends the elements and reports how many the filter changes"
-	case errors.Is(err, h5.ErrNoFilter):
-		return "--plugin-path DIR loads HDF5 filters from the directory DIR"
-	case errors.Is(err, fs.ErrNotExist) && failed.Op == "create":
-		if loc, ok := existing(failed.Path); ok && loc.Object != "" {
-			return "hyperslab ls -r " + shellWord(loc.File) + " lists the objects of the file"
-		}
-		return "the directory must exist"
-	case full(err) && toStdout(err):
-		return "make space on the disk of standard output, or write to another; the output is not complete"
-	case full(err) && inPlace(cmd) && failed.Path != "":
-		return "free space there; the file was changed in place: hyperslab verify " + shellWord(failed.Path) + " checks it, and hyperslab recover saves its contents"
-	case full(err):
-		return "free space there, or write to another disk; incomplete output has been removed"
-	case errors.Is(err, syscall.EFBIG):
-		return "raise the limit on the size of files (ulimit -f), or write to a file system without one"
-	case errors.Is(err, syscall.EROFS):
-		return "the file system is read-only: name another directory, or mount it for writing"
-	case elsewhere(err) && cmd.Flags().Lookup("allow-missing") != nil:
-		return "--external-dir DIR looks for external files in DIR, --allow-missing reads missing elements as fill value"
-	case outside(err):
-		return "copy that file and this one to a local directory, and read them there"
-	case errors.Is(err, fs.ErrNotExist), errors.Is(err, ndarray.ErrFormat), errors.Is(err, ndarray.ErrParam):
-		return a.didYouMean(cmd.Context(), failed.Path) + around()
-	case errors.Is(err, fs.ErrPermission):
-		return "check the permissions of the file and of its directory"
-	case errors.Is(err, format.ErrLimit) && cmd.Flags().Changed("untrusted"):
-		return "this limit applies to untrusted files only, because --untrusted was given"
-	case errors.Is(err, syscall.ENOTDIR):
-		return around()
-	case errors.Is(err, ndarray.ErrCorrupt), errors.Is(err, format.ErrVersion):
-		text := "the file is corrupt, truncated, or of a newer version than the libraries here (hyperslab version --libs)"
-		if loc, ok := existing(failed.Path); ok && cmd.Name() != "verify" && cmd.Name() != "recover" {
-			file := shellWord(loc.File)
-			text += "\n  hyperslab verify " + file + " reports where, hyperslab recover " + file + " NEW saves the readable part"
-		}
-		return text
 	}
-	loc, ok := existing(failed.Path)
+	loc, ok := existing(f.at.Path)
 	if !ok {
-		return help
+		return f.help
 	}
-	format, _ := hyperslab.Sniff(loc.File)
-	file, command := shellWord(loc.File), cmd.Name()
-	switch {
-	case errors.Is(err, ndarray.ErrRegion) && command != "info":
-		return "hyperslab info " + shellWord(failed.Path) + " shows its shape; indexes count from 0"
-	case failed.Op == "summarize" && errors.Is(err, ndarray.ErrType):
-		return "hyperslab dump " + shellWord(failed.Path) + " writes its elements"
-	case command == "dump" && errors.Is(err, ndarray.ErrValue):
-		return "--csv and --json write all dates and integers, and missing values as NaN or NaT"
-	case command == "stats" && errors.Is(err, ndarray.ErrValue):
-		return "--as-is takes the stored elements"
-	case command == "recover" && isStore(format):
-		return "hyperslab cp takes a frame out of " + file + ", and hyperslab recover reads that"
-	case unreadableElements(err) && (command == "info" || command == "chunks" || command == "attr"):
-		return "without --untrusted the command shows the metadata"
-	case unreadableElements(err):
-		return "hyperslab info " + shellWord(failed.Path) + " shows the metadata; python-blosc2 can save the elements with another codec"
-	case unsupportedType(err) && format == hyperslab.HDF5 && !cmd.Flags().Changed("ddl"):
-		return "hyperslab dump " + file + " --ddl writes the types that arrays cannot represent as text"
-	case unsupportedType(err) && format != hyperslab.HDF5 && command != "info" && errors.Is(err, ndarray.ErrType):
-		return "hyperslab info " + shellWord(failed.Path) + " shows its element type"
-	case unsupportedType(err), errors.Is(err, ndarray.ErrRegion), command == "verify":
-		return help
+	f.file = shellWord(loc.File)
+	f.format, _ = hyperslab.Sniff(loc.File)
+	for _, h := range fileHints() {
+		switch {
+		case !h.fits(f):
+		case h.text != nil:
+			return h.text(f)
+		default:
+			return h.advice
+		}
 	}
-	return "hyperslab verify " + file + " reports whether the file is corrupt"
+	return "hyperslab verify " + f.file + " reports whether the file is corrupt"
+}
+
+// hints returns the advice for errors of any kind, in the order in which they are tried.
+func hints() []hint {
+	help := func(f *failure) string { return f.help }
+	around := func(f *failure) string { return cmp.Or(lookAround(f.at.Path), f.help) }
+	means := func(f *failure) string { return f.app.didYouMean(f.cmd.Context(), f.at.Path) + around(f) }
+	fullDisk := func(also func(f *failure) bool) func(f *failure) bool {
+		return func(f *failure) bool { return full(f.err) && (also == nil || also(f)) }
+	}
+	const newPlan = "hyperslab plan makes a new plan"
+	const open = "hyperslab work PLAN --missing lists the shards that are not done"
+	return []hint{
+		{when: contains[summaryError]},
+		{when: contains[*signalError]},
+		{when: contains[*absentAttr], text: absentAdvice},
+		{when: contains[*usageError], text: help},
+
+		{is: plan.ErrSource, advice: newPlan},
+		{is: plan.ErrPlan, advice: newPlan},
+		{is: plan.ErrShard, advice: open},
+		{is: plan.ErrIncomplete, advice: open},
+		{is: plan.ErrTarget, advice: "name another target, or delete the directory to abandon the other plan"},
+		{is: plan.ErrReceipt, advice: "delete the receipt and do the shard again"},
+		{is: fs.ErrExist, command: "work", advice: "a commit wrote the target, or it is another file; rename it to do the shards again"},
+		{is: fs.ErrExist, command: "commit", advice: "the target is another file: rename it, or make a plan with another target"},
+
+		{is: remote.ErrPrivate, advice: "--allow-private allows URLs with addresses in private networks"},
+		{is: remote.ErrChanged, advice: "another program replaced the object; run the command again"},
+		{when: contains[*remote.Error]},
+
+		{is: atomicfile.ErrForeign, advice: "-f replaces arrays and empty directories only: name another target, or remove the directory first"},
+		{is: fs.ErrExist, when: cannotReplace, advice: "name a target that does not exist"},
+		{is: fs.ErrExist, advice: "-f replaces it"},
+		{is: hyperslab.ErrLocked, when: func(f *failure) bool { return f.cmd.Flags().Lookup("wait") != nil }, advice: "end the program that writes to the file, or wait longer with --wait DURATION, for example --wait 5m"},
+		{is: errLossy, advice: "--allow-lossy appends the elements and reports how many the filter changes"},
+		{is: h5.ErrNoFilter, advice: "--plugin-path DIR loads HDF5 filters from the directory DIR"},
+		{is: fs.ErrNotExist, when: func(f *failure) bool { return f.at.Op == "create" }, text: parentAdvice},
+
+		{when: fullDisk(func(f *failure) bool { return toStdout(f.err) }), advice: "make space on the disk of standard output, or write to another; the output is not complete"},
+		{when: fullDisk(func(f *failure) bool { return inPlace(f.cmd) && f.at.Path != "" }), text: func(f *failure) string {
+			return "free space there; the file was changed in place: hyperslab verify " + f.object() + " checks it, and hyperslab recover saves its contents"
+		}},
+		{when: fullDisk(nil), advice: "free space there, or write to another disk; incomplete output has been removed"},
+		{is: syscall.EFBIG, advice: "raise the limit on the size of files (ulimit -f), or write to a file system without one"},
+		{is: syscall.EROFS, advice: "the file system is read-only: name another directory, or mount it for writing"},
+
+		{when: func(f *failure) bool { return elsewhere(f.err) && f.cmd.Flags().Lookup("allow-missing") != nil },
+			advice: "--external-dir DIR looks for external files in DIR, --allow-missing reads missing elements as fill value"},
+		{when: contains[*h5.OutsideError], advice: "copy that file and this one to a local directory, and read them there"},
+		{is: fs.ErrNotExist, text: means},
+		{is: ndarray.ErrFormat, text: means},
+		{is: ndarray.ErrParam, text: means},
+		{is: fs.ErrPermission, advice: "check the permissions of the file and of its directory"},
+		{is: format.ErrLimit, when: func(f *failure) bool { return f.cmd.Flags().Changed("untrusted") },
+			advice: "this limit applies to untrusted files only, because --untrusted was given"},
+		{is: syscall.ENOTDIR, text: around},
+		{is: ndarray.ErrCorrupt, text: corruptAdvice},
+		{is: format.ErrVersion, text: corruptAdvice},
+	}
+}
+
+// fileHints returns the advice for errors about a file that exists, in the order in which they are
+// tried.
+func fileHints() []hint {
+	help := func(f *failure) string { return f.help }
+	without := func(command string, also func(f *failure) bool) func(f *failure) bool {
+		return func(f *failure) bool { return f.cmd.Name() != command && (also == nil || also(f)) }
+	}
+	metadata := func(f *failure) bool {
+		return unreadableElements(f.err) && slices.Contains([]string{"info", "chunks", "attr"}, f.cmd.Name())
+	}
+	return []hint{
+		{is: ndarray.ErrRegion, when: without("info", nil), text: func(f *failure) string {
+			return "hyperslab info " + f.object() + " shows its shape; indexes count from 0"
+		}},
+		{is: ndarray.ErrType, when: func(f *failure) bool { return f.at.Op == "summarize" }, text: func(f *failure) string {
+			return "hyperslab dump " + f.object() + " writes its elements"
+		}},
+		{is: ndarray.ErrValue, command: "dump", advice: "--csv and --json write all dates and integers, and missing values as NaN or NaT"},
+		{is: ndarray.ErrValue, command: "stats", advice: "--as-is takes the stored elements"},
+		{command: "recover", when: func(f *failure) bool { return isStore(f.format) }, text: func(f *failure) string {
+			return "hyperslab cp takes a frame out of " + f.file + ", and hyperslab recover reads that"
+		}},
+		{when: metadata, advice: "without --untrusted the command shows the metadata"},
+		{when: func(f *failure) bool { return unreadableElements(f.err) }, text: func(f *failure) string {
+			return "hyperslab info " + f.object() + " shows the metadata; python-blosc2 can save the elements with another codec"
+		}},
+		{when: func(f *failure) bool {
+			return unsupportedType(f.err) && f.format == hyperslab.HDF5 && !f.cmd.Flags().Changed("ddl")
+		}, text: func(f *failure) string {
+			return "hyperslab dump " + f.file + " --ddl writes the types that arrays cannot represent as text"
+		}},
+		{is: ndarray.ErrType, when: without("info", func(f *failure) bool { return f.format != hyperslab.HDF5 }), text: func(f *failure) string {
+			return "hyperslab info " + f.object() + " shows its element type"
+		}},
+		{when: func(f *failure) bool { return unsupportedType(f.err) }, text: help},
+		{is: ndarray.ErrRegion, text: help},
+		{command: "verify", text: help},
+	}
+}
+
+// contains reports whether the error contains one of a type.
+func contains[T error](f *failure) bool {
+	_, is := errors.AsType[T](f.err)
+	return is
+}
+
+// absentAdvice is for an attribute that does not exist.
+func absentAdvice(f *failure) string {
+	absent, _ := errors.AsType[*absentAttr](f.err)
+	return "hyperslab attr list " + shellWord(absent.address) + " lists the existing attributes"
+}
+
+// cannotReplace reports whether the command does not replace an existing target.
+func cannotReplace(f *failure) bool {
+	flags := f.cmd.Flags()
+	return flags.Lookup("force") == nil || flags.Changed("split") || flags.Changed("join")
+}
+
+// parentAdvice is for a target in a group or directory that does not exist.
+func parentAdvice(f *failure) string {
+	if loc, ok := existing(f.at.Path); ok && loc.Object != "" {
+		return "hyperslab ls -r " + shellWord(loc.File) + " lists the objects of the file"
+	}
+	return "the directory must exist"
+}
+
+// corruptAdvice is for a file that is corrupt or of an unknown version.
+func corruptAdvice(f *failure) string {
+	text := "the file is corrupt, truncated, or of a newer version than the libraries here (hyperslab version --libs)"
+	if loc, ok := existing(f.at.Path); ok && f.cmd.Name() != "verify" && f.cmd.Name() != "recover" {
+		file := shellWord(loc.File)
+		text += "\n  hyperslab verify " + file + " reports where, hyperslab recover " + file + " NEW saves the readable part"
+	}
+	return text
 }
 
 // elsewhere reports whether an error is about another file that contains elements.
 func elsewhere(err error) bool {
 	text := err.Error()
 	return errors.Is(err, fs.ErrNotExist) && (strings.Contains(text, "source of a virtual dataset") || strings.Contains(text, "external file"))
-}
-
-// outside reports whether the elements of a file at a URL are in another file.
-func outside(err error) bool {
-	_, is := errors.AsType[*h5.OutsideError](err)
-	return is
 }
 
 // unsupportedType reports whether an error means that a valid file holds something that the
