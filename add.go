@@ -10,11 +10,11 @@ import (
 	"strings"
 
 	"github.com/hyperslab/hyperslab/h5"
-	"github.com/hyperslab/hyperslab/internal/atomicfile"
-	"github.com/hyperslab/hyperslab/internal/filelock"
-	"github.com/hyperslab/hyperslab/internal/locate"
-	"github.com/hyperslab/hyperslab/internal/regular"
-	"github.com/hyperslab/hyperslab/internal/striped"
+	"github.com/hyperslab/hyperslab/internal/files/atomicfile"
+	"github.com/hyperslab/hyperslab/internal/files/filelock"
+	"github.com/hyperslab/hyperslab/internal/files/regular"
+	"github.com/hyperslab/hyperslab/internal/hdf5/striped"
+	"github.com/hyperslab/hyperslab/internal/location/locate"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/hdf5"
 )

@@ -11,10 +11,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/hyperslab/hyperslab/internal/converted"
-	"github.com/hyperslab/hyperslab/internal/dimscale"
-	"github.com/hyperslab/hyperslab/internal/h5attr"
-	"github.com/hyperslab/hyperslab/internal/h5walk"
+	"github.com/hyperslab/hyperslab/internal/hdf5/dimscale"
+	"github.com/hyperslab/hyperslab/internal/hdf5/h5attr"
+	"github.com/hyperslab/hyperslab/internal/hdf5/h5walk"
+	"github.com/hyperslab/hyperslab/internal/tree/converted"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 

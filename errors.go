@@ -4,7 +4,7 @@ package hyperslab
 
 import (
 	"github.com/hyperslab/hyperslab/internal/format"
-	"github.com/hyperslab/hyperslab/internal/worker"
+	"github.com/hyperslab/hyperslab/internal/sandbox/worker"
 )
 
 // Errors of untrusted files and workers, for errors.Is.

@@ -17,10 +17,10 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/hyperslab/hyperslab"
-	"github.com/hyperslab/hyperslab/internal/samples"
+	"github.com/hyperslab/hyperslab/internal/testkit/samples"
 	"github.com/hyperslab/hyperslab/ndarray"
 
-	"github.com/hyperslab/hyperslab/internal/worker"
+	"github.com/hyperslab/hyperslab/internal/sandbox/worker"
 	"github.com/hyperslab/hyperslab/ndarray/hdf5"
 	"github.com/hyperslab/hyperslab/ndarray/ndarraytest"
 )

@@ -7,8 +7,8 @@ import (
 	"errors"
 
 	"github.com/hyperslab/hyperslab/h5"
-	"github.com/hyperslab/hyperslab/internal/filelock"
-	"github.com/hyperslab/hyperslab/internal/locate"
+	"github.com/hyperslab/hyperslab/internal/files/filelock"
+	"github.com/hyperslab/hyperslab/internal/location/locate"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 

@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hyperslab/hyperslab"
-	"github.com/hyperslab/hyperslab/internal/scratch"
+	"github.com/hyperslab/hyperslab/internal/chunked/scratch"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 

@@ -11,8 +11,8 @@ import (
 	"sync"
 
 	"github.com/hyperslab/hyperslab/h5"
-	"github.com/hyperslab/hyperslab/internal/locate"
-	"github.com/hyperslab/hyperslab/internal/stores"
+	"github.com/hyperslab/hyperslab/internal/blosc/stores"
+	"github.com/hyperslab/hyperslab/internal/location/locate"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/b2nd"
 	"github.com/hyperslab/hyperslab/ndarray/hdf5"

@@ -15,7 +15,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/hyperslab/hyperslab"
-	"github.com/hyperslab/hyperslab/internal/locate"
+	"github.com/hyperslab/hyperslab/internal/location/locate"
 	"github.com/hyperslab/hyperslab/ndarray"
 
 	"github.com/hyperslab/hyperslab/ndarray/mem"

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hyperslab/hyperslab"
-	"github.com/hyperslab/hyperslab/internal/shards"
+	"github.com/hyperslab/hyperslab/internal/tree/shards"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 

@@ -28,10 +28,10 @@ import (
 	"github.com/hyperslab/hyperslab/cblosc"
 	"github.com/hyperslab/hyperslab/cblosc/frameio"
 	"github.com/hyperslab/hyperslab/h5"
-	"github.com/hyperslab/hyperslab/internal/leak"
+	"github.com/hyperslab/hyperslab/internal/testkit/leak"
 	"github.com/hyperslab/hyperslab/ndarray"
 
-	"github.com/hyperslab/hyperslab/internal/worker"
+	"github.com/hyperslab/hyperslab/internal/sandbox/worker"
 )
 
 // The arrays of a soak test have soakRows × soakColumns elements 0, 1, 2, … in row-major order. A

@@ -16,9 +16,9 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/hyperslab/hyperslab"
+	"github.com/hyperslab/hyperslab/internal/blosc/stores"
 	"github.com/hyperslab/hyperslab/internal/grid"
-	"github.com/hyperslab/hyperslab/internal/need"
-	"github.com/hyperslab/hyperslab/internal/stores"
+	"github.com/hyperslab/hyperslab/internal/testkit/need"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 

@@ -12,10 +12,10 @@ import (
 	"math"
 	"strconv"
 
+	"github.com/hyperslab/hyperslab/internal/blosc/stores"
+	"github.com/hyperslab/hyperslab/internal/elements/numbers"
 	"github.com/hyperslab/hyperslab/internal/format"
 	"github.com/hyperslab/hyperslab/internal/format/b2store"
-	"github.com/hyperslab/hyperslab/internal/numbers"
-	"github.com/hyperslab/hyperslab/internal/stores"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 

@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hyperslab/hyperslab"
-	"github.com/hyperslab/hyperslab/internal/storeattack"
+	"github.com/hyperslab/hyperslab/internal/testkit/storeattack"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 

@@ -12,8 +12,8 @@ import (
 	"strings"
 
 	"github.com/hyperslab/hyperslab/h5"
-	"github.com/hyperslab/hyperslab/internal/dimscale"
-	"github.com/hyperslab/hyperslab/internal/h5copy"
+	"github.com/hyperslab/hyperslab/internal/hdf5/dimscale"
+	"github.com/hyperslab/hyperslab/internal/hdf5/h5copy"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/hdf5"
 )

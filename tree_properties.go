@@ -9,8 +9,8 @@ import (
 	"strings"
 
 	"github.com/hyperslab/hyperslab/h5"
-	"github.com/hyperslab/hyperslab/internal/h5attr"
-	"github.com/hyperslab/hyperslab/internal/textview"
+	"github.com/hyperslab/hyperslab/internal/hdf5/h5attr"
+	"github.com/hyperslab/hyperslab/internal/tree/textview"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 

@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"github.com/hyperslab/hyperslab/h5"
-	"github.com/hyperslab/hyperslab/internal/dimscale"
+	"github.com/hyperslab/hyperslab/internal/hdf5/dimscale"
 )
 
 // planScales determines the scales of each array from the dimension names. A dimension with a scale

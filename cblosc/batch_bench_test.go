@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/hyperslab/hyperslab/cblosc"
-	"github.com/hyperslab/hyperslab/internal/testutil"
+	"github.com/hyperslab/hyperslab/internal/testkit/testutil"
 )
 
 // BenchmarkBatch compares batches of records, with a context and with a pool, with one call per

@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hyperslab/hyperslab/cblosc"
-	"github.com/hyperslab/hyperslab/internal/blosc1"
-	"github.com/hyperslab/hyperslab/internal/testutil"
+	"github.com/hyperslab/hyperslab/internal/blosc/blosc1"
+	"github.com/hyperslab/hyperslab/internal/testkit/testutil"
 )
 
 // BenchmarkCompress measures each codec. The throughput of all benchmarks counts uncompressed

@@ -18,11 +18,11 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/hyperslab/hyperslab/cblosc"
-	"github.com/hyperslab/hyperslab/internal/blosc1"
+	"github.com/hyperslab/hyperslab/internal/blosc/blosc1"
 	"github.com/hyperslab/hyperslab/internal/format"
 	"github.com/hyperslab/hyperslab/internal/format/chunk"
-	"github.com/hyperslab/hyperslab/internal/need"
-	"github.com/hyperslab/hyperslab/internal/testutil"
+	"github.com/hyperslab/hyperslab/internal/testkit/need"
+	"github.com/hyperslab/hyperslab/internal/testkit/testutil"
 )
 
 // compressBlosc1 returns src as a Blosc1 chunk.

@@ -11,9 +11,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hyperslab/hyperslab/cblosc"
-	"github.com/hyperslab/hyperslab/internal/caterva"
-	"github.com/hyperslab/hyperslab/internal/need"
-	"github.com/hyperslab/hyperslab/internal/testutil"
+	"github.com/hyperslab/hyperslab/internal/blosc/caterva"
+	"github.com/hyperslab/hyperslab/internal/testkit/need"
+	"github.com/hyperslab/hyperslab/internal/testkit/testutil"
 )
 
 // TestPythonCaterva checks that python-caterva reads the arrays that this package writes as

@@ -13,8 +13,8 @@ import (
 	"path/filepath"
 
 	"github.com/hyperslab/hyperslab/internal/errs"
+	"github.com/hyperslab/hyperslab/internal/files/regular"
 	"github.com/hyperslab/hyperslab/internal/guard"
-	"github.com/hyperslab/hyperslab/internal/regular"
 )
 
 // Copy creates a super-chunk with the same data and metalayers (blosc2_schunk_copy). It does not

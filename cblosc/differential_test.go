@@ -13,12 +13,12 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/hyperslab/hyperslab/cblosc"
-	"github.com/hyperslab/hyperslab/internal/caterva"
+	"github.com/hyperslab/hyperslab/internal/blosc/caterva"
 	"github.com/hyperslab/hyperslab/internal/format/b2ndmeta"
 	"github.com/hyperslab/hyperslab/internal/format/cframe"
 	"github.com/hyperslab/hyperslab/internal/format/chunk"
-	"github.com/hyperslab/hyperslab/internal/need"
-	"github.com/hyperslab/hyperslab/internal/testutil"
+	"github.com/hyperslab/hyperslab/internal/testkit/need"
+	"github.com/hyperslab/hyperslab/internal/testkit/testutil"
 )
 
 // TestReaders_Equal checks that package format and C-Blosc2 read the same properties from every

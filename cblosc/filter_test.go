@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hyperslab/hyperslab/cblosc"
-	"github.com/hyperslab/hyperslab/internal/testutil"
+	"github.com/hyperslab/hyperslab/internal/testkit/testutil"
 )
 
 func TestFilterNames(t *testing.T) {

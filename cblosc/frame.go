@@ -19,8 +19,8 @@ import (
 	"unsafe"
 
 	"github.com/hyperslab/hyperslab/internal/errs"
+	"github.com/hyperslab/hyperslab/internal/files/regular"
 	"github.com/hyperslab/hyperslab/internal/guard"
-	"github.com/hyperslab/hyperslab/internal/regular"
 )
 
 // OpenSChunk opens a super-chunk: a file, or a sparse directory (blosc2_schunk_open). The frame is

@@ -3,7 +3,7 @@ package cblosc_test
 import (
 	"testing"
 
-	"github.com/hyperslab/hyperslab/internal/leak"
+	"github.com/hyperslab/hyperslab/internal/testkit/leak"
 )
 
 // TestMain checks for leaks: every handle is allocated in C memory by package cmem, and leak counts

@@ -13,7 +13,7 @@ import (
 	"strings"
 
 	"github.com/hyperslab/hyperslab/cblosc"
-	"github.com/hyperslab/hyperslab/internal/blosc1"
+	"github.com/hyperslab/hyperslab/internal/blosc/blosc1"
 	"github.com/hyperslab/hyperslab/internal/format/b2ndmeta"
 	"github.com/hyperslab/hyperslab/internal/format/chunk"
 )

@@ -8,7 +8,7 @@ import (
 	"fmt"
 
 	"github.com/hyperslab/hyperslab/cblosc"
-	"github.com/hyperslab/hyperslab/internal/blosc1"
+	"github.com/hyperslab/hyperslab/internal/blosc/blosc1"
 )
 
 var blosc1Parameters = []parameter{

@@ -1,6 +1,6 @@
 // Vectors of the containers of python-blosc2: ZIP files (.b2z), directories (.b2d), and frames that
 // embed frames (.b2e). The reference library writes and reads the frames. The containers around
-// them have the layout that python-blosc2 4 writes; package internal/stores reads them.
+// them have the layout that python-blosc2 4 writes; package internal/blosc/stores reads them.
 
 package crosscheck
 
@@ -19,12 +19,12 @@ import (
 	"strings"
 
 	"github.com/hyperslab/hyperslab/cblosc"
-	"github.com/hyperslab/hyperslab/internal/detect"
+	"github.com/hyperslab/hyperslab/internal/blosc/stores"
 	"github.com/hyperslab/hyperslab/internal/format"
 	"github.com/hyperslab/hyperslab/internal/format/b2store"
 	"github.com/hyperslab/hyperslab/internal/format/cframe"
+	"github.com/hyperslab/hyperslab/internal/format/detect"
 	"github.com/hyperslab/hyperslab/internal/format/msgpack"
-	"github.com/hyperslab/hyperslab/internal/stores"
 )
 
 const storeDocument = "python-blosc2: EmbedStore, DictStore and TreeStore"

@@ -10,8 +10,8 @@ import (
 	"os"
 	"strings"
 
-	"github.com/hyperslab/hyperslab/internal/detect"
 	"github.com/hyperslab/hyperslab/internal/format/b2store"
+	"github.com/hyperslab/hyperslab/internal/format/detect"
 	"github.com/hyperslab/hyperslab/internal/format/msgpack"
 )
 

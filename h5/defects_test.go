@@ -15,7 +15,7 @@ import (
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/h5/h5value"
 	"github.com/hyperslab/hyperslab/internal/format/h5file"
-	"github.com/hyperslab/hyperslab/internal/need"
+	"github.com/hyperslab/hyperslab/internal/testkit/need"
 )
 
 // writeUnknownFilter creates a file whose dataset /d has the filter 32099, "unknown".

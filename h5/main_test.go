@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/hyperslab/hyperslab/h5"
-	"github.com/hyperslab/hyperslab/internal/leak"
+	"github.com/hyperslab/hyperslab/internal/testkit/leak"
 )
 
 // peerInProcess is true if another binding in the process also has open ids. For example, gonum's

@@ -18,8 +18,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/hyperslab/hyperslab/internal/files/regular"
 	"github.com/hyperslab/hyperslab/internal/guard"
-	"github.com/hyperslab/hyperslab/internal/regular"
 )
 
 // Driver names as stored in a first member.

@@ -15,8 +15,8 @@ import (
 	"runtime"
 	"strings"
 
+	"github.com/hyperslab/hyperslab/internal/files/regular"
 	"github.com/hyperslab/hyperslab/internal/guard"
-	"github.com/hyperslab/hyperslab/internal/regular"
 )
 
 // maxToken is the size of libhdf5's token of an object (H5O_MAX_TOKEN_SIZE) in bytes. libhdf5

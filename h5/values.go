@@ -16,7 +16,7 @@ import (
 	"runtime"
 	"slices"
 
-	"github.com/hyperslab/hyperslab/internal/scratch"
+	"github.com/hyperslab/hyperslab/internal/chunked/scratch"
 )
 
 // Values are elements of one datatype of any kind, including strings and sequences of variable

@@ -9,8 +9,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/hyperslab/hyperslab/internal/numbers"
-	"github.com/hyperslab/hyperslab/internal/structconv"
+	"github.com/hyperslab/hyperslab/internal/elements/numbers"
+	"github.com/hyperslab/hyperslab/internal/elements/structconv"
 )
 
 // DTypeFor returns an element type for T in native byte order. For a struct it has the exported

@@ -8,7 +8,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/hyperslab/hyperslab/internal/numbers"
+	"github.com/hyperslab/hyperslab/internal/elements/numbers"
 )
 
 // Convert fills dst, elements of type to, with the elements of src, of type from, both in native

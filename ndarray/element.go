@@ -11,7 +11,7 @@ import (
 	"slices"
 	"unsafe"
 
-	"github.com/hyperslab/hyperslab/internal/structconv"
+	"github.com/hyperslab/hyperslab/internal/elements/structconv"
 )
 
 // Element is a Go type with the same bytes as an array's elements in memory.

@@ -8,8 +8,8 @@ import (
 	"io/fs"
 
 	"github.com/hyperslab/hyperslab/internal/errs"
-	"github.com/hyperslab/hyperslab/internal/filelock"
-	"github.com/hyperslab/hyperslab/internal/regular"
+	"github.com/hyperslab/hyperslab/internal/files/filelock"
+	"github.com/hyperslab/hyperslab/internal/files/regular"
 )
 
 // Sentinels of the package; match them with errors.Is. A missing ability of a backend is the

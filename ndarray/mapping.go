@@ -14,8 +14,8 @@ import (
 	"time"
 	"unsafe"
 
+	"github.com/hyperslab/hyperslab/internal/elements/structconv"
 	"github.com/hyperslab/hyperslab/internal/grid"
-	"github.com/hyperslab/hyperslab/internal/structconv"
 )
 
 // mapping makes the converters of a read or write. For writing, every part of the element must have

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"github.com/hyperslab/hyperslab/internal/structconv"
+	"github.com/hyperslab/hyperslab/internal/elements/structconv"
 )
 
 // TestMapping_types encodes random Go values of random types, and compares them after they were

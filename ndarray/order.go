@@ -8,8 +8,8 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/hyperslab/hyperslab/internal/chunked/inorder"
 	"github.com/hyperslab/hyperslab/internal/grid"
-	"github.com/hyperslab/hyperslab/internal/inorder"
 )
 
 // mostWaiting is the maximum number of bytes of chunks that wait in memory for earlier chunks.

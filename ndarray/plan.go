@@ -18,9 +18,9 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/hyperslab/hyperslab/internal/ahead"
+	"github.com/hyperslab/hyperslab/internal/chunked/ahead"
+	"github.com/hyperslab/hyperslab/internal/chunked/inorder"
 	"github.com/hyperslab/hyperslab/internal/grid"
-	"github.com/hyperslab/hyperslab/internal/inorder"
 )
 
 // defaultMemory is the default size in bytes of all buffers of Copy and Compare.

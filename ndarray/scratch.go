@@ -11,9 +11,9 @@ import (
 	"os"
 	"sync/atomic"
 
-	"github.com/hyperslab/hyperslab/internal/boxes"
+	"github.com/hyperslab/hyperslab/internal/files/regular"
 	"github.com/hyperslab/hyperslab/internal/grid"
-	"github.com/hyperslab/hyperslab/internal/regular"
+	"github.com/hyperslab/hyperslab/internal/grid/boxes"
 )
 
 // tooOften is the average number of times each source chunk may be decoded before Copy uses two

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/hyperslab/hyperslab/internal/numbers"
+	"github.com/hyperslab/hyperslab/internal/elements/numbers"
 )
 
 // FormatElement formats one element in native byte order: d.Size bytes, or the bytes of a string

@@ -18,8 +18,8 @@ import (
 
 	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/cblosc/frameio"
-	"github.com/hyperslab/hyperslab/internal/need"
-	"github.com/hyperslab/hyperslab/internal/s3test"
+	"github.com/hyperslab/hyperslab/internal/testkit/need"
+	"github.com/hyperslab/hyperslab/internal/testkit/s3test"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/plan"
 	"github.com/hyperslab/hyperslab/remote"

@@ -20,8 +20,8 @@ import (
 
 	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/internal/format/cframe"
-	"github.com/hyperslab/hyperslab/internal/locate"
-	"github.com/hyperslab/hyperslab/internal/web"
+	"github.com/hyperslab/hyperslab/internal/location/locate"
+	"github.com/hyperslab/hyperslab/internal/location/web"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 

@@ -12,8 +12,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/hyperslab/hyperslab/internal/s3test"
-	"github.com/hyperslab/hyperslab/internal/web"
+	"github.com/hyperslab/hyperslab/internal/location/web"
+	"github.com/hyperslab/hyperslab/internal/testkit/s3test"
 )
 
 // gateway starts versitygw.

@@ -6,8 +6,8 @@ import (
 	"context"
 	"io/fs"
 
-	"github.com/hyperslab/hyperslab/internal/ahead"
-	"github.com/hyperslab/hyperslab/internal/web"
+	"github.com/hyperslab/hyperslab/internal/chunked/ahead"
+	"github.com/hyperslab/hyperslab/internal/location/web"
 )
 
 // registered is DefaultClient as the client of package hyperslab.

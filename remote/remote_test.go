@@ -22,8 +22,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/hyperslab/hyperslab/internal/ahead"
-	"github.com/hyperslab/hyperslab/internal/need"
+	"github.com/hyperslab/hyperslab/internal/chunked/ahead"
+	"github.com/hyperslab/hyperslab/internal/testkit/need"
 )
 
 // content returns n random bytes.

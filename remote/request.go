@@ -15,7 +15,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/hyperslab/hyperslab/internal/ahead"
+	"github.com/hyperslab/hyperslab/internal/chunked/ahead"
 )
 
 // target makes the requests for an object.

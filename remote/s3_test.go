@@ -13,7 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/hyperslab/hyperslab/internal/s3test"
+	"github.com/hyperslab/hyperslab/internal/testkit/s3test"
 )
 
 // store starts an S3 server in memory with the bucket "data" and sets the environment for it. The

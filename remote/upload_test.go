@@ -16,7 +16,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/hyperslab/hyperslab/internal/web"
+	"github.com/hyperslab/hyperslab/internal/location/web"
 )
 
 // bucket is an S3 server in memory that records requests and can fail them.

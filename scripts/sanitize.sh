@@ -21,7 +21,7 @@ mkdir -p "${prefix%/*}"
 logs=$(mktemp -d)
 trap 'rm -rf "$logs"' EXIT
 # Both runtimes read the same options, and the one that starts last decides. Leaks are counted by
-# the tests themselves (package internal/leak).
+# the tests themselves (package internal/testkit/leak).
 options=detect_leaks=0:allocator_may_return_null=1:print_stacktrace=1
 export ASAN_OPTIONS=$options UBSAN_OPTIONS=$options
 # Without -DNDEBUG, so that assertions are compiled and reported (sanitize/include/assert.h). Line
@@ -45,12 +45,12 @@ recipe=$(<"$prefix/recipe")
 export CGO_ENABLED=1 CC=$here/sanitize/cc
 export CGO_CFLAGS="-O1 -g1 -I$prefix/lib -DHYPERSLAB_SANITIZED=x$recipe" CGO_LDFLAGS="-L$prefix/lib"
 
-# reach_c prints the packages with tests that depend on C. internal/worker calls neither library,
+# reach_c prints the packages with tests that depend on C. internal/sandbox/worker calls neither library,
 # and its limit of the address space has no effect in a program for which AddressSanitizer has
 # mapped 20 TiB. The lane leaves out packages that run the same code in many processes.
 reach_c() {
-    local without='/internal/worker$'
-    [[ $1 != lane ]] || without='/(internal/worker|scripts/crashtest|internal/cli|crosscheck)$'
+    local without='/internal/sandbox/worker$'
+    [[ $1 != lane ]] || without='/(internal/sandbox/worker|scripts/crashtest|internal/cli|crosscheck)$'
     go list -test -f '{{.ImportPath}} {{join .Deps " "}}' ./... |
         awk '$1 ~ /\.test$/ && / [^ ]*\/internal\/cmem( |$)/ { sub(/\.test$/, "", $1); print $1 }' |
         grep -vE "$without"

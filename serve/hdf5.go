@@ -18,10 +18,10 @@ import (
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/h5/h5value"
 	"github.com/hyperslab/hyperslab/internal/grid"
-	"github.com/hyperslab/hyperslab/internal/h5check"
-	"github.com/hyperslab/hyperslab/internal/h5elem"
+	"github.com/hyperslab/hyperslab/internal/hdf5/h5check"
+	"github.com/hyperslab/hyperslab/internal/hdf5/h5elem"
 	"github.com/hyperslab/hyperslab/internal/jsonform"
-	"github.com/hyperslab/hyperslab/internal/web"
+	"github.com/hyperslab/hyperslab/internal/location/web"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/hdf5"
 )

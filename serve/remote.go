@@ -17,7 +17,7 @@ import (
 	"time"
 
 	"github.com/hyperslab/hyperslab"
-	"github.com/hyperslab/hyperslab/internal/web"
+	"github.com/hyperslab/hyperslab/internal/location/web"
 )
 
 // remoteFile is a remote object that is served as a file.

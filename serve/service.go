@@ -10,7 +10,7 @@ import (
 	"os"
 	"time"
 
-	"github.com/hyperslab/hyperslab/internal/worker"
+	"github.com/hyperslab/hyperslab/internal/sandbox/worker"
 )
 
 // service reads one file for requests.

@@ -7,8 +7,8 @@ import (
 	"fmt"
 
 	"github.com/hyperslab/hyperslab/cblosc"
+	"github.com/hyperslab/hyperslab/internal/chunked/inorder"
 	"github.com/hyperslab/hyperslab/internal/format/cframe"
-	"github.com/hyperslab/hyperslab/internal/inorder"
 )
 
 // chunkQueue puts chunks in order. A special chunk that is not stored has nil bytes and an index

@@ -11,7 +11,7 @@ import (
 
 	"github.com/hyperslab/hyperslab/cblosc"
 	"github.com/hyperslab/hyperslab/cblosc/frameio"
-	"github.com/hyperslab/hyperslab/internal/testutil"
+	"github.com/hyperslab/hyperslab/internal/testkit/testutil"
 )
 
 // BenchmarkRandomChunks reads random chunks of 4 KiB of a frame on disk with one handle. It

@@ -13,8 +13,8 @@ import (
 
 	"github.com/hyperslab/hyperslab/cblosc"
 	"github.com/hyperslab/hyperslab/cblosc/frameio"
-	"github.com/hyperslab/hyperslab/internal/caterva"
-	"github.com/hyperslab/hyperslab/internal/testutil"
+	"github.com/hyperslab/hyperslab/internal/blosc/caterva"
+	"github.com/hyperslab/hyperslab/internal/testkit/testutil"
 )
 
 // appendDurably appends values to a frame in one durable append.

@@ -4,7 +4,7 @@ import (
 	"os"
 	"testing"
 
-	"github.com/hyperslab/hyperslab/internal/leak"
+	"github.com/hyperslab/hyperslab/internal/testkit/leak"
 )
 
 // TestMain checks for leaks: every context is allocated in C memory by package cmem, and leak

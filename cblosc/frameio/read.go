@@ -11,11 +11,11 @@ import (
 	"slices"
 
 	"github.com/hyperslab/hyperslab/cblosc"
-	"github.com/hyperslab/hyperslab/internal/boxes"
+	"github.com/hyperslab/hyperslab/internal/chunked/scratch"
 	"github.com/hyperslab/hyperslab/internal/format"
 	"github.com/hyperslab/hyperslab/internal/format/cframe"
 	"github.com/hyperslab/hyperslab/internal/format/chunk"
-	"github.com/hyperslab/hyperslab/internal/scratch"
+	"github.com/hyperslab/hyperslab/internal/grid/boxes"
 )
 
 // Chunk returns the compressed bytes of chunk i as stored, in the memory of dst if it is large

@@ -7,7 +7,7 @@ import (
 	"io"
 	"os"
 
-	"github.com/hyperslab/hyperslab/internal/atomicfile"
+	"github.com/hyperslab/hyperslab/internal/files/atomicfile"
 	"github.com/hyperslab/hyperslab/internal/format/cframe"
 )
 

@@ -10,7 +10,7 @@ import (
 
 	"github.com/hyperslab/hyperslab/cblosc"
 	"github.com/hyperslab/hyperslab/internal/chunked"
-	"github.com/hyperslab/hyperslab/internal/scratch"
+	"github.com/hyperslab/hyperslab/internal/chunked/scratch"
 )
 
 // worker holds the context and the buffers of one goroutine that reads chunks. While it is idle,

@@ -15,8 +15,8 @@ import (
 	"sync"
 
 	"github.com/hyperslab/hyperslab/cblosc"
-	"github.com/hyperslab/hyperslab/internal/atomicfile"
-	"github.com/hyperslab/hyperslab/internal/filelock"
+	"github.com/hyperslab/hyperslab/internal/files/atomicfile"
+	"github.com/hyperslab/hyperslab/internal/files/filelock"
 	"github.com/hyperslab/hyperslab/internal/format/cframe"
 	"github.com/hyperslab/hyperslab/internal/format/chunk"
 	"github.com/hyperslab/hyperslab/internal/guard"

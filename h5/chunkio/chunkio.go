@@ -10,9 +10,9 @@ import (
 	"sync"
 
 	"github.com/hyperslab/hyperslab/h5"
-	"github.com/hyperslab/hyperslab/internal/boxes"
 	"github.com/hyperslab/hyperslab/internal/chunked"
-	"github.com/hyperslab/hyperslab/internal/scratch"
+	"github.com/hyperslab/hyperslab/internal/chunked/scratch"
+	"github.com/hyperslab/hyperslab/internal/grid/boxes"
 )
 
 // Options are the options of Read and Write. A nil *Options means the zero value.

@@ -21,7 +21,7 @@ import (
 	"github.com/hyperslab/hyperslab/h5/chunkio"
 	"github.com/hyperslab/hyperslab/h5/filter"
 	"github.com/hyperslab/hyperslab/h5/h5value"
-	"github.com/hyperslab/hyperslab/internal/need"
+	"github.com/hyperslab/hyperslab/internal/testkit/need"
 )
 
 func create(t testing.TB, path string) *h5.File {

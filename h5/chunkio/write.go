@@ -12,9 +12,9 @@ import (
 	"sync"
 
 	"github.com/hyperslab/hyperslab/h5"
-	"github.com/hyperslab/hyperslab/internal/boxes"
 	"github.com/hyperslab/hyperslab/internal/chunked"
-	"github.com/hyperslab/hyperslab/internal/inorder"
+	"github.com/hyperslab/hyperslab/internal/chunked/inorder"
+	"github.com/hyperslab/hyperslab/internal/grid/boxes"
 )
 
 // A writer is the state of one worker.

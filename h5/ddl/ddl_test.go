@@ -15,8 +15,8 @@ import (
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/h5/ddl"
 	"github.com/hyperslab/hyperslab/h5/h5value"
-	"github.com/hyperslab/hyperslab/internal/leak"
-	"github.com/hyperslab/hyperslab/internal/need"
+	"github.com/hyperslab/hyperslab/internal/testkit/leak"
+	"github.com/hyperslab/hyperslab/internal/testkit/need"
 )
 
 func TestMain(m *testing.M) {

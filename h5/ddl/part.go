@@ -10,7 +10,7 @@ import (
 
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/internal/grid"
-	"github.com/hyperslab/hyperslab/internal/h5elem"
+	"github.com/hyperslab/hyperslab/internal/hdf5/h5elem"
 )
 
 // checkPart returns an error if the object does not have the part. It sets default strides and

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/hyperslab/hyperslab/h5"
-	"github.com/hyperslab/hyperslab/internal/h5names"
+	"github.com/hyperslab/hyperslab/internal/hdf5/h5names"
 )
 
 func kindWord(k h5.ObjectKind) string {

@@ -13,7 +13,7 @@ import (
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/h5/h5value"
 	"github.com/hyperslab/hyperslab/internal/grid"
-	"github.com/hyperslab/hyperslab/internal/h5elem"
+	"github.com/hyperslab/hyperslab/internal/hdf5/h5elem"
 )
 
 // width is the maximum length of a line of values.

@@ -10,7 +10,7 @@ import (
 
 	"github.com/hyperslab/hyperslab/cblosc"
 	"github.com/hyperslab/hyperslab/h5"
-	"github.com/hyperslab/hyperslab/internal/blosc1"
+	"github.com/hyperslab/hyperslab/internal/blosc/blosc1"
 )
 
 // Indexes of the parameters of both Blosc filters: revision, version of the format (Blosc) or block

@@ -12,8 +12,8 @@ import (
 
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/h5/filter"
-	"github.com/hyperslab/hyperslab/internal/need"
-	"github.com/hyperslab/hyperslab/internal/testutil"
+	"github.com/hyperslab/hyperslab/internal/testkit/need"
+	"github.com/hyperslab/hyperslab/internal/testkit/testutil"
 )
 
 // TestRoundTrip checks that every filter decodes what it encodes, for elements of every size,

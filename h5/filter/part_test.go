@@ -9,8 +9,8 @@ import (
 
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/h5/filter"
-	"github.com/hyperslab/hyperslab/internal/boxes"
-	"github.com/hyperslab/hyperslab/internal/testutil"
+	"github.com/hyperslab/hyperslab/internal/grid/boxes"
+	"github.com/hyperslab/hyperslab/internal/testkit/testutil"
 )
 
 // TestPartsAgainstWhole checks that a decoded part of a chunk equals the same elements of the whole

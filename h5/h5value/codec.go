@@ -9,7 +9,7 @@ import (
 	"unsafe"
 
 	"github.com/hyperslab/hyperslab/h5"
-	"github.com/hyperslab/hyperslab/internal/h5elem"
+	"github.com/hyperslab/hyperslab/internal/hdf5/h5elem"
 )
 
 // Decode converts v to Go values of any type that the package comment lists: numbers, strings,

@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/hyperslab/hyperslab/h5"
-	"github.com/hyperslab/hyperslab/internal/numbers"
+	"github.com/hyperslab/hyperslab/internal/elements/numbers"
 )
 
 // kindOf returns the kind of t in either byte order. ok is false for other types.

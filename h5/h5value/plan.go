@@ -15,9 +15,9 @@ import (
 	"unsafe"
 
 	"github.com/hyperslab/hyperslab/h5"
-	"github.com/hyperslab/hyperslab/internal/h5elem"
-	"github.com/hyperslab/hyperslab/internal/numbers"
-	"github.com/hyperslab/hyperslab/internal/structconv"
+	"github.com/hyperslab/hyperslab/internal/elements/numbers"
+	"github.com/hyperslab/hyperslab/internal/elements/structconv"
+	"github.com/hyperslab/hyperslab/internal/hdf5/h5elem"
 )
 
 // state is the state of one call: the block that is read, or that grows.

@@ -11,8 +11,8 @@ import (
 	"unsafe"
 
 	"github.com/hyperslab/hyperslab/h5"
-	"github.com/hyperslab/hyperslab/internal/h5elem"
-	"github.com/hyperslab/hyperslab/internal/structconv"
+	"github.com/hyperslab/hyperslab/internal/elements/structconv"
+	"github.com/hyperslab/hyperslab/internal/hdf5/h5elem"
 )
 
 // Record is a compound without a Go struct: its members in the order of the file, each with a value

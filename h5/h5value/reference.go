@@ -7,7 +7,7 @@ import (
 	"unsafe"
 
 	"github.com/hyperslab/hyperslab/h5"
-	"github.com/hyperslab/hyperslab/internal/h5elem"
+	"github.com/hyperslab/hyperslab/internal/hdf5/h5elem"
 )
 
 func referencePlan(t *h5.Datatype) *plan {

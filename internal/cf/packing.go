@@ -11,7 +11,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/hyperslab/hyperslab/internal/numbers"
+	"github.com/hyperslab/hyperslab/internal/elements/numbers"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 

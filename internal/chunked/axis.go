@@ -5,7 +5,7 @@ package chunked
 import (
 	"sort"
 
-	"github.com/hyperslab/hyperslab/internal/boxes"
+	"github.com/hyperslab/hyperslab/internal/grid/boxes"
 )
 
 // Axis is a region along one axis: blocks of elements that begin stride elements apart. A region

@@ -9,7 +9,7 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/hyperslab/hyperslab/internal/inorder"
+	"github.com/hyperslab/hyperslab/internal/chunked/inorder"
 )
 
 // AnyOrder is the value of ahead for calls that do not wait for each other.

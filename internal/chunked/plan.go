@@ -3,8 +3,8 @@
 package chunked
 
 import (
-	"github.com/hyperslab/hyperslab/internal/boxes"
 	"github.com/hyperslab/hyperslab/internal/grid"
+	"github.com/hyperslab/hyperslab/internal/grid/boxes"
 )
 
 // Layout describes the chunks of an array and the elements in them.

@@ -2,7 +2,7 @@
 
 package grid
 
-import "github.com/hyperslab/hyperslab/internal/boxes"
+import "github.com/hyperslab/hyperslab/internal/grid/boxes"
 
 // Copy copies the elements of part, of size bytes each, from src to dst. These are the row-major
 // buffers of the regions from and to, which contain part, and must not overlap. Dimensions that are

@@ -26,41 +26,41 @@ var layers = []struct {
 }{
 	{"third_party", -1, true}, // the archives
 	{"internal", 0, true},
-	{"internal/h5check", 40, false},
-	{"internal/h5copy", 50, false},
-	{"internal/worker", 12, false},
-	{"internal/detect", 20, false},
-	{"internal/atomicfile", 25, false},
-	{"internal/locate", 20, false},
-	{"internal/h5walk", 60, false},
-	{"internal/h5parts", 15, false},
+	{"internal/hdf5/h5check", 40, false},
+	{"internal/hdf5/h5copy", 50, false},
+	{"internal/sandbox/worker", 12, false},
+	{"internal/format/detect", 20, false},
+	{"internal/files/atomicfile", 25, false},
+	{"internal/location/locate", 20, false},
+	{"internal/hdf5/h5walk", 60, false},
+	{"internal/hdf5/h5parts", 15, false},
 	{"internal/verify", 70, false},
 	{"internal/recovery", 80, false},
-	{"internal/h5types", 30, false},
-	{"internal/h5attr", 35, false},
-	{"internal/h5names", 25, false},
-	{"internal/h5elem", 25, false},
-	{"internal/striped", 30, false},
-	{"internal/scan", 20, false},
-	{"internal/shards", 50, false},
-	{"internal/npy", 15, false},
+	{"internal/hdf5/h5types", 30, false},
+	{"internal/hdf5/h5attr", 35, false},
+	{"internal/hdf5/h5names", 25, false},
+	{"internal/hdf5/h5elem", 25, false},
+	{"internal/hdf5/striped", 30, false},
+	{"internal/verify/scan", 20, false},
+	{"internal/tree/shards", 50, false},
+	{"internal/format/npy", 15, false},
 	{"internal/picture", 20, false},
 	{"internal/cf", 20, false},
 	{"internal/jsonform", 15, false},
-	{"internal/stores", 50, false},
-	{"internal/storeattack", 50, false},
-	{"internal/samples", 20, false},
-	{"internal/textview", 60, false},
+	{"internal/blosc/stores", 50, false},
+	{"internal/testkit/storeattack", 50, false},
+	{"internal/testkit/samples", 20, false},
+	{"internal/tree/textview", 60, false},
 	{"internal/testkit", 110, true}, // helpers of tests
-	{"internal/converted", 60, false},
-	{"internal/dimscale", 40, false},
+	{"internal/tree/converted", 60, false},
+	{"internal/hdf5/dimscale", 40, false},
 	{"internal/format", 10, true},
 	{"internal/guard", 15, false},
-	{"internal/blosc1", 25, false},
-	{"internal/caterva", 30, false},
-	{"internal/web", 15, false},
+	{"internal/blosc/blosc1", 25, false},
+	{"internal/blosc/caterva", 30, false},
+	{"internal/location/web", 15, false},
 	{"remote", 20, false},
-	{"internal/h5warm", 45, false},
+	{"internal/hdf5/h5warm", 45, false},
 	{"cblosc", 20, false},
 	{"h5", 20, false},
 	{"h5/filter", 30, false},
@@ -112,18 +112,18 @@ func allowedOutside(dir, imp string) bool {
 	case strings.HasPrefix(imp, "gonum.org/v1/plot"):
 		return dir == "internal/picture" || strings.HasPrefix(dir, "cmd/")
 	case imp == "github.com/klauspost/compress/zstd":
-		return dir == "serve" || dir == "remote" || dir == "internal/scan" || dir == "cmd/hyperslab/internal/parquet" // compressed responses, index files, metalayers, pages
+		return dir == "serve" || dir == "remote" || dir == "internal/verify/scan" || dir == "cmd/hyperslab/internal/parquet" // compressed responses, index files, metalayers, pages
 	case strings.HasPrefix(imp, "github.com/stretchr/testify"), imp == "pgregory.net/rapid", imp == "go.uber.org/goleak":
 		// These packages contain tests that other packages run.
-		return dir == "ndarray/ndarraytest" || dir == "internal/samples" || dir == "internal/leak" || dir == "internal/testutil" || strings.HasPrefix(dir, "crosscheck")
+		return dir == "ndarray/ndarraytest" || dir == "internal/testkit/samples" || dir == "internal/testkit/leak" || dir == "internal/testkit/testutil" || strings.HasPrefix(dir, "crosscheck")
 	case strings.HasPrefix(imp, "github.com/landlock-lsm/go-landlock"), strings.HasPrefix(imp, "github.com/elastic/go-seccomp-bpf"), imp == "golang.org/x/net/bpf":
-		return dir == "internal/worker" // restrictions of a worker process
+		return dir == "internal/sandbox/worker" // restrictions of a worker process
 	case imp == "golang.org/x/net/html":
 		return dir == "serve" // pages
 	case strings.HasPrefix(imp, "github.com/minio/minio-go/v7"), imp == "gopkg.in/ini.v1":
 		return dir == "remote" // credentials, signatures and uploads of S3
 	case strings.HasPrefix(imp, "github.com/johannesboyne/gofakes3"):
-		return dir == "internal/s3test" // the server of tests
+		return dir == "internal/testkit/s3test" // the server of tests
 	case strings.HasPrefix(dir, "cmd/"), strings.HasPrefix(dir, "scripts/"):
 		return true
 	}

@@ -14,7 +14,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/hyperslab/hyperslab/internal/need"
+	"github.com/hyperslab/hyperslab/internal/testkit/need"
 )
 
 var forbiddenSymbols = strings.Fields(`fork vfork clone popen system posix_spawn posix_spawnp execv execve execvp execl execle execlp
@@ -49,12 +49,12 @@ func TestLibraries_symbols(t *testing.T) {
 	}
 }
 
-// TestPackages_processes checks that internal/worker is the only package for programs that starts
-// processes, and that no package sends or receives signals. Signal 0 is allowed, because it only
-// tests whether a process exists.
+// TestPackages_processes checks that internal/sandbox/worker is the only package for programs that
+// starts processes, and that no package sends or receives signals. Signal 0 is allowed, because it
+// only tests whether a process exists.
 func TestPackages_processes(t *testing.T) {
 	may := map[string][]string{
-		"internal/worker/process_linux.go": {"os/exec"},
+		"internal/sandbox/worker/process_linux.go": {"os/exec"},
 	}
 	// These directories contain programs, or packages that only tests import.
 	programs := regexp.MustCompile(`^(cmd|scripts|crosscheck|internal/(need|leak|s3test|testkit|testutil))(/|$)`)

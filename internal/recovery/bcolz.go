@@ -19,7 +19,7 @@ import (
 	"strings"
 
 	"github.com/hyperslab/hyperslab/cblosc"
-	"github.com/hyperslab/hyperslab/internal/blosc1"
+	"github.com/hyperslab/hyperslab/internal/blosc/blosc1"
 	"github.com/hyperslab/hyperslab/internal/format/bcolztree"
 	"github.com/hyperslab/hyperslab/internal/format/chunk"
 	"github.com/hyperslab/hyperslab/ndarray"

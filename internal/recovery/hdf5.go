@@ -21,9 +21,9 @@ import (
 	"github.com/hyperslab/hyperslab/h5/filter"
 	"github.com/hyperslab/hyperslab/internal/format"
 	"github.com/hyperslab/hyperslab/internal/format/h5file"
-	"github.com/hyperslab/hyperslab/internal/h5check"
-	"github.com/hyperslab/hyperslab/internal/h5copy"
-	"github.com/hyperslab/hyperslab/internal/h5types"
+	"github.com/hyperslab/hyperslab/internal/hdf5/h5check"
+	"github.com/hyperslab/hyperslab/internal/hdf5/h5copy"
+	"github.com/hyperslab/hyperslab/internal/hdf5/h5types"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 

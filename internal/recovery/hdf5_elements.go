@@ -15,7 +15,7 @@ import (
 	"github.com/hyperslab/hyperslab/internal/format"
 	"github.com/hyperslab/hyperslab/internal/format/h5file"
 	"github.com/hyperslab/hyperslab/internal/grid"
-	"github.com/hyperslab/hyperslab/internal/h5types"
+	"github.com/hyperslab/hyperslab/internal/hdf5/h5types"
 )
 
 // slab is the number of bytes of contiguous elements that are copied at a time. sector is the

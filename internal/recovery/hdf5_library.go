@@ -10,9 +10,9 @@ import (
 
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/internal/format/h5file"
-	"github.com/hyperslab/hyperslab/internal/h5check"
-	"github.com/hyperslab/hyperslab/internal/h5copy"
-	"github.com/hyperslab/hyperslab/internal/h5types"
+	"github.com/hyperslab/hyperslab/internal/hdf5/h5check"
+	"github.com/hyperslab/hyperslab/internal/hdf5/h5copy"
+	"github.com/hyperslab/hyperslab/internal/hdf5/h5types"
 )
 
 // errOtherFilters is the error for filter parameters that libhdf5 does not create for such chunks.

@@ -12,8 +12,8 @@ import (
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/internal/format"
 	"github.com/hyperslab/hyperslab/internal/format/h5file"
-	"github.com/hyperslab/hyperslab/internal/h5elem"
-	"github.com/hyperslab/hyperslab/internal/h5types"
+	"github.com/hyperslab/hyperslab/internal/hdf5/h5elem"
+	"github.com/hyperslab/hyperslab/internal/hdf5/h5types"
 )
 
 // refers reports whether values of a type refer to objects of the file. These objects must be

@@ -14,8 +14,8 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/hyperslab/hyperslab/internal/atomicfile"
-	"github.com/hyperslab/hyperslab/internal/worker"
+	"github.com/hyperslab/hyperslab/internal/files/atomicfile"
+	"github.com/hyperslab/hyperslab/internal/sandbox/worker"
 )
 
 // service is the name under which a worker of this package is registered.

@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/hyperslab/hyperslab/internal/worker"
+	"github.com/hyperslab/hyperslab/internal/sandbox/worker"
 )
 
 // TestIsolated_plainFiles checks that a result of a worker is rejected if it is missing or if it is

@@ -15,8 +15,8 @@ import (
 
 	"github.com/hyperslab/hyperslab/internal/format/h5file"
 	"github.com/hyperslab/hyperslab/internal/format/h5file/hdf5test"
-	"github.com/hyperslab/hyperslab/internal/need"
 	"github.com/hyperslab/hyperslab/internal/recovery"
+	"github.com/hyperslab/hyperslab/internal/testkit/need"
 )
 
 // filtered writes the datasets of this test. Each has a filter whose parameters repeat a size.

@@ -21,8 +21,8 @@
 //
 // # Isolation
 //
-// With Options.Isolated a worker process does the work (package internal/worker). A crash of a
-// library is then reported as an error of the chunk that caused it.
+// With Options.Isolated a worker process does the work (package internal/sandbox/worker). A crash
+// of a library is then reported as an error of the chunk that caused it.
 //
 // # Memory
 //

@@ -20,10 +20,10 @@ import (
 	"github.com/hyperslab/hyperslab/internal/format"
 	"github.com/hyperslab/hyperslab/internal/format/h5file"
 	"github.com/hyperslab/hyperslab/internal/grid"
-	"github.com/hyperslab/hyperslab/internal/h5check"
-	"github.com/hyperslab/hyperslab/internal/h5parts"
-	"github.com/hyperslab/hyperslab/internal/h5types"
-	"github.com/hyperslab/hyperslab/internal/h5walk"
+	"github.com/hyperslab/hyperslab/internal/hdf5/h5check"
+	"github.com/hyperslab/hyperslab/internal/hdf5/h5parts"
+	"github.com/hyperslab/hyperslab/internal/hdf5/h5types"
+	"github.com/hyperslab/hyperslab/internal/hdf5/h5walk"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 

@@ -11,8 +11,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/hyperslab/hyperslab/internal/detect"
-	"github.com/hyperslab/hyperslab/internal/worker"
+	"github.com/hyperslab/hyperslab/internal/format/detect"
+	"github.com/hyperslab/hyperslab/internal/sandbox/worker"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/b2nd"
 )

@@ -15,12 +15,12 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/hyperslab/hyperslab/cblosc"
-	"github.com/hyperslab/hyperslab/internal/detect"
+	"github.com/hyperslab/hyperslab/internal/blosc/stores"
+	"github.com/hyperslab/hyperslab/internal/files/regular"
 	"github.com/hyperslab/hyperslab/internal/format"
-	"github.com/hyperslab/hyperslab/internal/h5parts"
-	"github.com/hyperslab/hyperslab/internal/npy"
-	"github.com/hyperslab/hyperslab/internal/regular"
-	"github.com/hyperslab/hyperslab/internal/stores"
+	"github.com/hyperslab/hyperslab/internal/format/detect"
+	"github.com/hyperslab/hyperslab/internal/format/npy"
+	"github.com/hyperslab/hyperslab/internal/hdf5/h5parts"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 

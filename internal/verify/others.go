@@ -11,10 +11,10 @@ import (
 	"math"
 	"os"
 
-	"github.com/hyperslab/hyperslab/internal/detect"
+	"github.com/hyperslab/hyperslab/internal/files/regular"
+	"github.com/hyperslab/hyperslab/internal/format/detect"
 	"github.com/hyperslab/hyperslab/internal/format/h5file"
-	"github.com/hyperslab/hyperslab/internal/h5parts"
-	"github.com/hyperslab/hyperslab/internal/regular"
+	"github.com/hyperslab/hyperslab/internal/hdf5/h5parts"
 )
 
 // others verifies the files that contain elements of the HDF5 file at path, and adds their errors

@@ -12,10 +12,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/hyperslab/hyperslab/internal/detect"
 	"github.com/hyperslab/hyperslab/internal/format"
-	"github.com/hyperslab/hyperslab/internal/h5parts"
-	"github.com/hyperslab/hyperslab/internal/worker"
+	"github.com/hyperslab/hyperslab/internal/format/detect"
+	"github.com/hyperslab/hyperslab/internal/hdf5/h5parts"
+	"github.com/hyperslab/hyperslab/internal/sandbox/worker"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 

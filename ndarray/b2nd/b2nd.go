@@ -13,8 +13,8 @@ import (
 
 	"github.com/hyperslab/hyperslab/cblosc"
 	"github.com/hyperslab/hyperslab/cblosc/frameio"
-	"github.com/hyperslab/hyperslab/internal/caterva"
-	"github.com/hyperslab/hyperslab/internal/filelock"
+	"github.com/hyperslab/hyperslab/internal/blosc/caterva"
+	"github.com/hyperslab/hyperslab/internal/files/filelock"
 	"github.com/hyperslab/hyperslab/internal/format/b2ndmeta"
 	"github.com/hyperslab/hyperslab/internal/format/cframe"
 	"github.com/hyperslab/hyperslab/internal/grid"

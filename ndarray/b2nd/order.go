@@ -8,7 +8,7 @@ import (
 	"fmt"
 
 	"github.com/hyperslab/hyperslab/cblosc/frameio"
-	"github.com/hyperslab/hyperslab/internal/inorder"
+	"github.com/hyperslab/hyperslab/internal/chunked/inorder"
 )
 
 // sequence is the order of the chunks of a new array.

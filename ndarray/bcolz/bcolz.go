@@ -14,15 +14,15 @@ import (
 	"sync"
 
 	"github.com/hyperslab/hyperslab/cblosc"
-	"github.com/hyperslab/hyperslab/internal/boxes"
 	"github.com/hyperslab/hyperslab/internal/chunked"
+	"github.com/hyperslab/hyperslab/internal/chunked/scratch"
 	"github.com/hyperslab/hyperslab/internal/errs"
-	"github.com/hyperslab/hyperslab/internal/filelock"
+	"github.com/hyperslab/hyperslab/internal/files/filelock"
+	"github.com/hyperslab/hyperslab/internal/files/regular"
 	"github.com/hyperslab/hyperslab/internal/format"
 	"github.com/hyperslab/hyperslab/internal/format/bcolztree"
 	"github.com/hyperslab/hyperslab/internal/grid"
-	"github.com/hyperslab/hyperslab/internal/regular"
-	"github.com/hyperslab/hyperslab/internal/scratch"
+	"github.com/hyperslab/hyperslab/internal/grid/boxes"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 

@@ -13,8 +13,8 @@ import (
 	"strings"
 
 	"github.com/hyperslab/hyperslab/cblosc"
+	"github.com/hyperslab/hyperslab/internal/elements/numbers"
 	"github.com/hyperslab/hyperslab/internal/format/bcolztree"
-	"github.com/hyperslab/hyperslab/internal/numbers"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 

@@ -8,7 +8,7 @@ import (
 
 	"github.com/hyperslab/hyperslab/ndarray"
 
-	"github.com/hyperslab/hyperslab/internal/numbers"
+	"github.com/hyperslab/hyperslab/internal/elements/numbers"
 )
 
 // quantize rounds floats, in native order, to the nearest multiple of a power of two that keeps the

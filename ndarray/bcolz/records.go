@@ -10,10 +10,10 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/hyperslab/hyperslab/internal/boxes"
-	"github.com/hyperslab/hyperslab/internal/filelock"
+	"github.com/hyperslab/hyperslab/internal/files/filelock"
 	"github.com/hyperslab/hyperslab/internal/format/bcolztree"
 	"github.com/hyperslab/hyperslab/internal/grid"
+	"github.com/hyperslab/hyperslab/internal/grid/boxes"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 

@@ -10,8 +10,8 @@ import (
 	"strconv"
 	"unicode/utf8"
 
+	"github.com/hyperslab/hyperslab/internal/elements/numbers"
 	"github.com/hyperslab/hyperslab/internal/format/bcolztree"
-	"github.com/hyperslab/hyperslab/internal/numbers"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 

@@ -12,7 +12,7 @@ import (
 
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/h5/h5value"
-	"github.com/hyperslab/hyperslab/internal/h5attr"
+	"github.com/hyperslab/hyperslab/internal/hdf5/h5attr"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 

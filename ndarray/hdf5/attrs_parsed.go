@@ -10,7 +10,7 @@ import (
 
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/internal/format/h5file"
-	"github.com/hyperslab/hyperslab/internal/h5types"
+	"github.com/hyperslab/hyperslab/internal/hdf5/h5types"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 

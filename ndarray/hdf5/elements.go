@@ -17,10 +17,10 @@ import (
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/h5/chunkio"
 	"github.com/hyperslab/hyperslab/h5/filter"
-	"github.com/hyperslab/hyperslab/internal/ahead"
-	"github.com/hyperslab/hyperslab/internal/boxes"
+	"github.com/hyperslab/hyperslab/internal/chunked/ahead"
 	"github.com/hyperslab/hyperslab/internal/grid"
-	"github.com/hyperslab/hyperslab/internal/h5warm"
+	"github.com/hyperslab/hyperslab/internal/grid/boxes"
+	"github.com/hyperslab/hyperslab/internal/hdf5/h5warm"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 

@@ -13,14 +13,14 @@ import (
 
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/h5/h5value"
-	"github.com/hyperslab/hyperslab/internal/dimscale"
+	"github.com/hyperslab/hyperslab/internal/chunked/scratch"
 	"github.com/hyperslab/hyperslab/internal/errs"
-	"github.com/hyperslab/hyperslab/internal/filelock"
+	"github.com/hyperslab/hyperslab/internal/files/filelock"
 	"github.com/hyperslab/hyperslab/internal/grid"
-	"github.com/hyperslab/hyperslab/internal/h5attr"
-	"github.com/hyperslab/hyperslab/internal/h5warm"
-	"github.com/hyperslab/hyperslab/internal/scratch"
-	"github.com/hyperslab/hyperslab/internal/striped"
+	"github.com/hyperslab/hyperslab/internal/hdf5/dimscale"
+	"github.com/hyperslab/hyperslab/internal/hdf5/h5attr"
+	"github.com/hyperslab/hyperslab/internal/hdf5/h5warm"
+	"github.com/hyperslab/hyperslab/internal/hdf5/striped"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 

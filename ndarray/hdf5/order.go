@@ -9,8 +9,8 @@ import (
 	"fmt"
 
 	"github.com/hyperslab/hyperslab/h5/chunkio"
+	"github.com/hyperslab/hyperslab/internal/chunked/inorder"
 	"github.com/hyperslab/hyperslab/internal/grid"
-	"github.com/hyperslab/hyperslab/internal/inorder"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 

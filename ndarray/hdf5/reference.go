@@ -21,7 +21,7 @@ import (
 
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/internal/errs"
-	"github.com/hyperslab/hyperslab/internal/h5names"
+	"github.com/hyperslab/hyperslab/internal/hdf5/h5names"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 

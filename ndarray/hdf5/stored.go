@@ -15,7 +15,7 @@ import (
 	"github.com/hyperslab/hyperslab/h5/filter"
 	"github.com/hyperslab/hyperslab/internal/chunked"
 	"github.com/hyperslab/hyperslab/internal/grid"
-	"github.com/hyperslab/hyperslab/internal/h5warm"
+	"github.com/hyperslab/hyperslab/internal/hdf5/h5warm"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 

@@ -14,9 +14,9 @@ import (
 
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/h5/chunkio"
-	"github.com/hyperslab/hyperslab/internal/boxes"
 	"github.com/hyperslab/hyperslab/internal/grid"
-	"github.com/hyperslab/hyperslab/internal/striped"
+	"github.com/hyperslab/hyperslab/internal/grid/boxes"
+	"github.com/hyperslab/hyperslab/internal/hdf5/striped"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 

@@ -11,7 +11,7 @@ import (
 
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/internal/grid"
-	"github.com/hyperslab/hyperslab/internal/h5elem"
+	"github.com/hyperslab/hyperslab/internal/hdf5/h5elem"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 

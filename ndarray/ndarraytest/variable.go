@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"github.com/hyperslab/hyperslab/internal/samples"
+	"github.com/hyperslab/hyperslab/internal/testkit/samples"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 

@@ -8,9 +8,9 @@ import (
 	"os"
 	"slices"
 
-	"github.com/hyperslab/hyperslab/internal/filelock"
-	"github.com/hyperslab/hyperslab/internal/npy"
-	"github.com/hyperslab/hyperslab/internal/regular"
+	"github.com/hyperslab/hyperslab/internal/files/filelock"
+	"github.com/hyperslab/hyperslab/internal/files/regular"
+	"github.com/hyperslab/hyperslab/internal/format/npy"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 

@@ -13,7 +13,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/hyperslab/hyperslab/internal/need"
+	"github.com/hyperslab/hyperslab/internal/testkit/need"
 	"github.com/stretchr/testify/require"
 )
 

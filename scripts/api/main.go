@@ -33,7 +33,7 @@ type library struct {
 
 var libraries = []library{
 	{"cblosc", "C-Blosc2", "libgoblosc2.a", []string{"blosc2.h", "b2nd.h", "blosc2/*.h"}, "scripts/api/cblosc.rows", nil},
-	{"h5", "HDF5", "libgohdf5.a", []string{"H5*public.h", "H5*develop.h", "H5FD*.h", "H5VL*.h", "H5*.h"}, "scripts/api/h5.rows", []string{"h5/h5value", "internal/h5elem"}},
+	{"h5", "HDF5", "libgohdf5.a", []string{"H5*public.h", "H5*develop.h", "H5FD*.h", "H5VL*.h", "H5*.h"}, "scripts/api/h5.rows", []string{"h5/h5value", "internal/hdf5/h5elem"}},
 }
 
 func main() {

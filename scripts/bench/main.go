@@ -22,7 +22,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/hyperslab/hyperslab/internal/worker"
+	"github.com/hyperslab/hyperslab/internal/sandbox/worker"
 )
 
 // options contains the flags.

@@ -119,7 +119,7 @@ func formatAccepts(in request) error {
 		}
 		return err
 	case "store":
-		return nil // crosscheck.Decode lists the container with package internal/stores
+		return nil // crosscheck.Decode lists the container with package internal/blosc/stores
 	case "metalayer":
 		b, err := os.ReadFile(path)
 		if err != nil {

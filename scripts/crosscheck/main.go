@@ -32,7 +32,7 @@ type peer struct {
 // peers lists the implementations. Directories in files and commands are relative to the directory
 // of the adapters, $installed is that of the installed peers.
 var peers = []peer{
-	{"format", "Go", "the packages internal/format/* of this module, which read headers and indexes in plain Go, and internal/stores. They accept or refuse a file, and the C library decodes the accepted files", "", "$self -serve format", false, ""},
+	{"format", "Go", "the packages internal/format/* of this module, which read headers and indexes in plain Go, and internal/blosc/stores. They accept or refuse a file, and the C library decodes the accepted files", "", "$self -serve format", false, ""},
 	{"scigolib", "Go", "github.com/scigolib/hdf5, in plain Go: Dataset.Read. It returns numbers as float64, so only numbers are tested, and compared as float64", "", "$self -serve scigolib", false, ""},
 	{"gonum", "Go", "gonum.org/v1/hdf5, cgo, linked with the libhdf5 of this module: Dataset.Read into bytes, for elements of fixed size", "", "$self -serve gonum", false, ""},
 	{"klauspost", "Go", "github.com/klauspost/compress/zstd on the Zstandard streams of Blosc chunks; the C library reverses the filters", "", "$self -serve klauspost", false, ""},

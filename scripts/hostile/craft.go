@@ -22,9 +22,9 @@ import (
 	"github.com/hyperslab/hyperslab/cblosc"
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/h5/h5value"
-	"github.com/hyperslab/hyperslab/internal/caterva"
+	"github.com/hyperslab/hyperslab/internal/blosc/caterva"
 	"github.com/hyperslab/hyperslab/internal/format/b2store"
-	"github.com/hyperslab/hyperslab/internal/storeattack"
+	"github.com/hyperslab/hyperslab/internal/testkit/storeattack"
 )
 
 // craft is one modification of a seed. It changes the content of file, or removes file and calls

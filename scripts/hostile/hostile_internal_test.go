@@ -9,7 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/hyperslab/hyperslab/internal/worker"
+	"github.com/hyperslab/hyperslab/internal/sandbox/worker"
 )
 
 func TestMain(m *testing.M) {

@@ -22,7 +22,7 @@ import (
 	"github.com/hyperslab/hyperslab/internal/format/cframe"
 	"github.com/hyperslab/hyperslab/internal/format/chunk"
 	"github.com/hyperslab/hyperslab/internal/format/h5file"
-	"github.com/hyperslab/hyperslab/internal/storeattack"
+	"github.com/hyperslab/hyperslab/internal/testkit/storeattack"
 )
 
 // smallFile is the maximum length in bytes of a file that is truncated and mutated. Known attacks

@@ -26,8 +26,8 @@ import (
 	"github.com/hyperslab/hyperslab/internal/format/chunk"
 	"github.com/hyperslab/hyperslab/internal/format/h5file"
 	"github.com/hyperslab/hyperslab/internal/grid"
-	"github.com/hyperslab/hyperslab/internal/storeattack"
-	"github.com/hyperslab/hyperslab/internal/worker"
+	"github.com/hyperslab/hyperslab/internal/sandbox/worker"
+	"github.com/hyperslab/hyperslab/internal/testkit/storeattack"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 

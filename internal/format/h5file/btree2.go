@@ -5,7 +5,7 @@ package h5file
 import (
 	"fmt"
 
-	"github.com/hyperslab/hyperslab/internal/ahead"
+	"github.com/hyperslab/hyperslab/internal/chunked/ahead"
 	"github.com/hyperslab/hyperslab/internal/format"
 )
 

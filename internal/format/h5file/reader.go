@@ -12,7 +12,7 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/hyperslab/hyperslab/internal/ahead"
+	"github.com/hyperslab/hyperslab/internal/chunked/ahead"
 	"github.com/hyperslab/hyperslab/internal/format"
 )
 

@@ -15,7 +15,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/hyperslab/hyperslab/internal/need"
+	"github.com/hyperslab/hyperslab/internal/testkit/need"
 )
 
 var (

@@ -4,8 +4,8 @@ import (
 	"testing"
 
 	"github.com/hyperslab/hyperslab/h5"
-	"github.com/hyperslab/hyperslab/internal/leak"
-	"github.com/hyperslab/hyperslab/internal/worker"
+	"github.com/hyperslab/hyperslab/internal/sandbox/worker"
+	"github.com/hyperslab/hyperslab/internal/testkit/leak"
 )
 
 func TestMain(m *testing.M) {

@@ -15,7 +15,7 @@ import (
 	"testing"
 
 	"github.com/hyperslab/hyperslab"
-	"github.com/hyperslab/hyperslab/internal/s3test"
+	"github.com/hyperslab/hyperslab/internal/testkit/s3test"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/remote"
 )

@@ -21,8 +21,8 @@ import (
 
 	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/h5"
-	"github.com/hyperslab/hyperslab/internal/leak"
-	"github.com/hyperslab/hyperslab/internal/need"
+	"github.com/hyperslab/hyperslab/internal/testkit/leak"
+	"github.com/hyperslab/hyperslab/internal/testkit/need"
 )
 
 // patience is the time in which each change must be made, also while many others wait.

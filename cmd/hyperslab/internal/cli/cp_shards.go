@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/hyperslab/hyperslab/internal/shards"
+	"github.com/hyperslab/hyperslab/internal/tree/shards"
 	"github.com/hyperslab/hyperslab/remote"
 )
 

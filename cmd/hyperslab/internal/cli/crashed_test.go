@@ -9,7 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/hyperslab/hyperslab/internal/need"
+	"github.com/hyperslab/hyperslab/internal/testkit/need"
 )
 
 // TestRun_crash lists a file that makes libhdf5 crash, in trusted mode and in a sandbox.

@@ -11,7 +11,7 @@ import (
 
 	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/term"
 	"github.com/hyperslab/hyperslab/internal/cmem"
-	"github.com/hyperslab/hyperslab/internal/locate"
+	"github.com/hyperslab/hyperslab/internal/location/locate"
 )
 
 // Exit codes; 0, 1 and 2 mean what they mean for h5diff and diff.

@@ -9,7 +9,7 @@ import (
 
 	"github.com/hyperslab/hyperslab/internal/format"
 	"github.com/hyperslab/hyperslab/internal/format/h5file"
-	"github.com/hyperslab/hyperslab/internal/h5parts"
+	"github.com/hyperslab/hyperslab/internal/hdf5/h5parts"
 	"github.com/hyperslab/hyperslab/remote"
 )
 

@@ -12,7 +12,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/hyperslab/hyperslab/internal/format/msgpack"
-	"github.com/hyperslab/hyperslab/internal/locate"
+	"github.com/hyperslab/hyperslab/internal/location/locate"
 )
 
 // metaDoc is the document of info --meta.

@@ -15,11 +15,11 @@ import (
 
 	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/term"
-	"github.com/hyperslab/hyperslab/internal/detect"
 	"github.com/hyperslab/hyperslab/internal/format"
 	"github.com/hyperslab/hyperslab/internal/format/cframe"
+	"github.com/hyperslab/hyperslab/internal/format/detect"
 	"github.com/hyperslab/hyperslab/internal/format/h5file"
-	"github.com/hyperslab/hyperslab/internal/npy"
+	"github.com/hyperslab/hyperslab/internal/format/npy"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 

@@ -13,8 +13,8 @@ import (
 	"github.com/hyperslab/hyperslab/cblosc"
 	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/cli"
 	"github.com/hyperslab/hyperslab/h5"
-	"github.com/hyperslab/hyperslab/internal/leak"
-	"github.com/hyperslab/hyperslab/internal/worker"
+	"github.com/hyperslab/hyperslab/internal/sandbox/worker"
+	"github.com/hyperslab/hyperslab/internal/testkit/leak"
 )
 
 func TestMain(m *testing.M) {

@@ -11,11 +11,11 @@ import (
 	"strings"
 
 	"github.com/hyperslab/hyperslab"
+	"github.com/hyperslab/hyperslab/internal/blosc/stores"
 	"github.com/hyperslab/hyperslab/internal/errs"
+	"github.com/hyperslab/hyperslab/internal/files/regular"
 	"github.com/hyperslab/hyperslab/internal/format/b2store"
-	"github.com/hyperslab/hyperslab/internal/locate"
-	"github.com/hyperslab/hyperslab/internal/regular"
-	"github.com/hyperslab/hyperslab/internal/stores"
+	"github.com/hyperslab/hyperslab/internal/location/locate"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/remote"
 )

@@ -8,7 +8,7 @@ import (
 	"context"
 	"errors"
 
-	"github.com/hyperslab/hyperslab/internal/npy"
+	"github.com/hyperslab/hyperslab/internal/format/npy"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 

@@ -9,7 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/hyperslab/hyperslab/internal/need"
+	"github.com/hyperslab/hyperslab/internal/testkit/need"
 )
 
 // TestRun_olderReaders checks that C-Blosc2 2.17, HDF5 1.14 and ncdump open the files that convert,

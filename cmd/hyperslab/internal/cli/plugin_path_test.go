@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/hyperslab/hyperslab/internal/need"
+	"github.com/hyperslab/hyperslab/internal/testkit/need"
 )
 
 // TestRun_pluginPath reads datasets with filters that are only available as plugins of hdf5plugin.

@@ -24,9 +24,9 @@ import (
 
 	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/term"
 	"github.com/hyperslab/hyperslab/h5"
-	"github.com/hyperslab/hyperslab/internal/atomicfile"
-	"github.com/hyperslab/hyperslab/internal/h5walk"
-	"github.com/hyperslab/hyperslab/internal/worker"
+	"github.com/hyperslab/hyperslab/internal/files/atomicfile"
+	"github.com/hyperslab/hyperslab/internal/hdf5/h5walk"
+	"github.com/hyperslab/hyperslab/internal/sandbox/worker"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/remote"
 )

@@ -14,7 +14,7 @@ import (
 	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/term"
 	"github.com/hyperslab/hyperslab/h5/filter"
 	"github.com/hyperslab/hyperslab/internal/errs"
-	"github.com/hyperslab/hyperslab/internal/scan"
+	"github.com/hyperslab/hyperslab/internal/verify/scan"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 

@@ -8,7 +8,7 @@ import (
 	"path"
 	"path/filepath"
 
-	"github.com/hyperslab/hyperslab/internal/scan"
+	"github.com/hyperslab/hyperslab/internal/verify/scan"
 )
 
 // sarifVersion is the version of the format, and sarifSchema the URI of its JSON schema.

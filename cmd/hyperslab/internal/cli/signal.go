@@ -10,7 +10,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/hyperslab/hyperslab/internal/atomicfile"
+	"github.com/hyperslab/hyperslab/internal/files/atomicfile"
 )
 
 // signalError is the cause of a context that a signal cancelled.

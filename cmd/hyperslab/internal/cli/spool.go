@@ -7,7 +7,7 @@ import (
 	"io"
 	"os"
 
-	"github.com/hyperslab/hyperslab/internal/regular"
+	"github.com/hyperslab/hyperslab/internal/files/regular"
 )
 
 // spoolMemory is the number of bytes of a document that are kept in memory. The rest goes to an

@@ -1,0 +1,9 @@
+package caterva_test
+
+import (
+	"testing"
+
+	"github.com/hyperslab/hyperslab/internal/testkit/leak"
+)
+
+func TestMain(m *testing.M) { leak.Main(m) }

@@ -1,9 +1,0 @@
-package caterva_test
-
-import (
-	"testing"
-
-	"github.com/hyperslab/hyperslab/internal/leak"
-)
-
-func TestMain(m *testing.M) { leak.Main(m) }
