@@ -218,9 +218,3 @@ func (b *backend) AttrDigest(ctx context.Context, name string) (sum [sha256.Size
 	}
 	return h5attr.Digest(ctx, b.dataset, name)
 }
-
-// Properties reads the storage properties of the dataset.
-func (b *backend) Properties(ctx context.Context) (h5attr.Properties, error) {
-	p, err := h5attr.ReadProperties(b.dataset)
-	return p, errors.Join(err, ctx.Err())
-}

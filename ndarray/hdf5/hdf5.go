@@ -35,9 +35,6 @@ type Backend interface {
 	ndarray.Backend
 	// Dataset returns the open dataset, which belongs to the array: the caller must not close it.
 	Dataset() *h5.Dataset
-	// Properties reads the properties of the dataset that ndarray.Spec does not contain, and the
-	// order of its attributes.
-	Properties(ctx context.Context) (h5attr.Properties, error)
 }
 
 // backend is one dataset. It implements every optional interface of ndarray.

@@ -385,7 +385,7 @@ func (a *app) leaveOut(ctx context.Context, command, source, target string, src 
 	case fill != "":
 		reported = append(reported, fact{"fill value", fill, "only the conversion of a group or a file keeps that of variable strings, from HDF5 to HDF5"})
 	}
-	properties, err := propertiesLost(ctx, src.stored(), format, left.keep)
+	properties, err := propertiesLost(src.stored(), format, left.keep)
 	if err != nil {
 		return left, nil, err
 	}

@@ -5,7 +5,6 @@ package cli
 
 import (
 	"bytes"
-	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -15,6 +14,7 @@ import (
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/internal/format/detect"
 	"github.com/hyperslab/hyperslab/internal/format/msgpack"
+	"github.com/hyperslab/hyperslab/internal/hdf5/h5attr"
 	"github.com/hyperslab/hyperslab/internal/tree/converted"
 	"github.com/hyperslab/hyperslab/internal/tree/textview"
 	"github.com/hyperslab/hyperslab/ndarray"
@@ -91,12 +91,12 @@ func (a *app) stringFill(source string, m ndarray.Meta) (text string, err error)
 
 // propertiesLost returns the storage properties of an array that differ from the default and that
 // ndarray.Spec does not contain. It sorts attrs into their creation order.
-func propertiesLost(ctx context.Context, src *ndarray.Array, format hyperslab.Format, attrs []ndarray.Attr) (lost []fact, err error) {
+func propertiesLost(src *ndarray.Array, format hyperslab.Format, attrs []ndarray.Attr) (lost []fact, err error) {
 	stored, ok := ndarray.As[hdf5.Backend](src.Backend())
 	if !ok {
 		return nil, nil // a format without them, or an untrusted file
 	}
-	p, err := stored.Properties(ctx)
+	p, err := h5attr.ReadProperties(stored.Dataset())
 	if err != nil {
 		return nil, err
 	}
