@@ -12,7 +12,7 @@ import (
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/internal/files/atomicfile"
 	"github.com/hyperslab/hyperslab/internal/files/filelock"
-	"github.com/hyperslab/hyperslab/internal/files/regular"
+	"github.com/hyperslab/hyperslab/internal/files/regularfile"
 	"github.com/hyperslab/hyperslab/internal/hdf5/striped"
 	"github.com/hyperslab/hyperslab/internal/location/locate"
 	"github.com/hyperslab/hyperslab/ndarray"
@@ -25,7 +25,7 @@ type addition struct {
 	object string
 	aside  string // in place: the link of the object that the array replaces, "" if none
 
-	source *regular.State // the file that was copied; nil in place
+	source *regularfile.State // the file that was copied; nil in place
 	lock   *Lock
 	done   func() // in place: releases the part of the lock for the object
 	begun  bool   // the object is changed
@@ -57,7 +57,7 @@ func add(ctx context.Context, l locate.Location, spec ndarray.Spec, o CreateOpti
 		if replace, err = replacesIn(ctx, file, object, o.Overwrite); err != nil {
 			return nil, err
 		}
-		if a.source, err = regular.Observe(file); err != nil {
+		if a.source, err = regularfile.Observe(file); err != nil {
 			return nil, err
 		}
 		if d.out, err = atomicfile.Create(ctx, file, atomicfile.Options{Overwrite: true, Lock: a.lock, Own: o.Lock == nil}); err != nil {

@@ -19,7 +19,7 @@ import (
 	"github.com/hyperslab/hyperslab/h5/h5value"
 	"github.com/hyperslab/hyperslab/internal/format/h5file"
 	"github.com/hyperslab/hyperslab/internal/format/h5file/hdf5test"
-	"github.com/hyperslab/hyperslab/internal/testkit/need"
+	"github.com/hyperslab/hyperslab/internal/testkit/testenv"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -316,7 +316,7 @@ func TestDefects_trustedWrites(t *testing.T) {
 		}
 	})
 	t.Run("files not closed by their writer", func(t *testing.T) {
-		b, err := os.ReadFile(need.Files(t, need.HDF5Source, "tools/test/misc/testfiles/h5clear_fsm_persist_noclose.h5")[0])
+		b, err := os.ReadFile(testenv.Files(t, testenv.HDF5Source, "tools/test/misc/testfiles/h5clear_fsm_persist_noclose.h5")[0])
 		require.NoError(t, err)
 		path := filepath.Join(t.TempDir(), "x.h5")
 		require.NoError(t, os.WriteFile(path, b, 0o600))

@@ -21,7 +21,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/hyperslab/hyperslab/internal/files/regular"
+	"github.com/hyperslab/hyperslab/internal/files/regularfile"
 	"github.com/hyperslab/hyperslab/internal/format/detect"
 	"github.com/hyperslab/hyperslab/internal/location/locate"
 	"github.com/hyperslab/hyperslab/internal/sandbox/worker"
@@ -71,13 +71,13 @@ func entryName(file string) string {
 // child finds a member of a directory by its name.
 func child(dir, name string, group bool) (string, error) {
 	file, err := fileName(name, group)
-	if err == nil && regular.Exists(filepath.Join(dir, file)) {
+	if err == nil && regularfile.Exists(filepath.Join(dir, file)) {
 		return filepath.Join(dir, file), nil
 	}
 	if !group {
 		name += arrayExt
 	}
-	if name != filepath.Base(name) || strings.HasPrefix(name, ".") || !regular.Exists(filepath.Join(dir, name)) {
+	if name != filepath.Base(name) || strings.HasPrefix(name, ".") || !regularfile.Exists(filepath.Join(dir, name)) {
 		return "", fmt.Errorf("%w: no %s in %s", ndarray.ErrNotFound, name, dir)
 	}
 	return filepath.Join(dir, name), nil
@@ -257,7 +257,7 @@ func (w *walker) members(root, dir, at string) error {
 // directoryAttrs reads the attributes of a group of a directory tree.
 func (w *walker) directoryAttrs(dir string) (attrs ndarray.Attrs, err error) {
 	name := filepath.Join(dir, groupFile)
-	if !regular.Exists(name) {
+	if !regularfile.Exists(name) {
 		return attrs, nil
 	}
 	file, done, err := w.reach(name)

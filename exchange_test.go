@@ -16,15 +16,15 @@ import (
 	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/internal/format/cframe"
 	"github.com/hyperslab/hyperslab/internal/format/chunk"
-	"github.com/hyperslab/hyperslab/internal/testkit/need"
 	"github.com/hyperslab/hyperslab/internal/testkit/samples"
+	"github.com/hyperslab/hyperslab/internal/testkit/testenv"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
 // TestCreate_olderReaders checks that C-Blosc2 2.17 and HDF5 1.14 open files that were written with
 // default options, also after changes in place.
 func TestCreate_olderReaders(t *testing.T) {
-	python, dir := need.OldPython(t, "blosc2", "h5py"), need.Scratch(t)
+	python, dir := testenv.OldPython(t, "blosc2", "h5py"), testenv.Scratch(t)
 	units := ndarray.Attr{Name: "units", Value: ndarray.Text("kelvin")}
 	fill := func(t *testing.T, a *ndarray.Array, r ndarray.Region) {
 		t.Helper()
@@ -114,7 +114,7 @@ func TestCreate_olderFeatures(t *testing.T) {
 		return true
 	}
 	t.Run("HDF5", func(t *testing.T) {
-		h5dump := need.Tool(t, "h5dump")
+		h5dump := testenv.Tool(t, "h5dump")
 		version, err := exec.Command(h5dump, "-V").Output()
 		require.NoError(t, err)
 		require.Contains(t, string(version), "1.14.")

@@ -13,7 +13,7 @@ import (
 
 	"github.com/hyperslab/hyperslab/internal/files/atomicfile"
 	"github.com/hyperslab/hyperslab/internal/files/filelock"
-	"github.com/hyperslab/hyperslab/internal/files/regular"
+	"github.com/hyperslab/hyperslab/internal/files/regularfile"
 	"github.com/hyperslab/hyperslab/internal/location/locate"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/b2nd"
@@ -147,7 +147,7 @@ func editDirectory(ctx context.Context, l locate.Location, set []ndarray.Attr, r
 		}
 	}
 	file := filepath.Join(dir, groupFile)
-	if !regular.Exists(file) {
+	if !regularfile.Exists(file) {
 		if err := createGroup(ctx, file); err != nil && !errors.Is(err, ndarray.ErrExists) { // another writer may have created it
 			return err
 		}

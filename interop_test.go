@@ -17,7 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hyperslab/hyperslab"
-	"github.com/hyperslab/hyperslab/internal/testkit/need"
+	"github.com/hyperslab/hyperslab/internal/testkit/testenv"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/b2nd"
 
@@ -38,7 +38,7 @@ type interopEntry struct {
 // python runs testdata/interop.py.
 func python(t *testing.T, verb, dir string) {
 	t.Helper()
-	interpreter := need.Python(t, "h5py", "blosc2")
+	interpreter := testenv.Python(t, "h5py", "blosc2")
 	out, err := exec.Command(interpreter, "ndarray/testdata/locations.py", verb, dir).CombinedOutput()
 	require.NoError(t, err, "interop.py %s:\n%s", verb, out)
 }
@@ -80,7 +80,7 @@ func plain(t *testing.T, v ndarray.Value) any {
 
 // TestPython checks both directions with the same files.
 func TestPython(t *testing.T) {
-	dir := need.Scratch(t)
+	dir := testenv.Scratch(t)
 	python(t, "write", dir)
 	manifest := readManifest(t, dir)
 	require.Greater(t, len(manifest), 300)
@@ -91,7 +91,7 @@ func TestPython(t *testing.T) {
 // TestPythonMatrix checks every combination of dtype, codec, filters, shape and storage that
 // python-blosc2 writes.
 func TestPythonMatrix(t *testing.T) {
-	dir := need.Scratch(t)
+	dir := testenv.Scratch(t)
 	python(t, "matrix", dir)
 	manifest := readManifest(t, dir)
 	require.Greater(t, len(manifest), 200) // of 240; python-blosc2 4.14 cannot read some of its own frames with dictionaries
@@ -132,7 +132,7 @@ func testReadsWhatPythonWrote(t *testing.T, dir string, manifest []interopEntry)
 // testPythonReadsWhatWeWrote copies files of Python to each of our formats. Python must read the
 // same values, dtypes and attributes from the copies.
 func testPythonReadsWhatWeWrote(t *testing.T, from string, manifest []interopEntry) {
-	to := need.Scratch(t)
+	to := testenv.Scratch(t)
 	var ours []interopEntry
 	for i, e := range manifest {
 		src, err := hyperslab.Open(bg, e.location(from), nil)

@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hyperslab/hyperslab"
-	"github.com/hyperslab/hyperslab/internal/testkit/need"
+	"github.com/hyperslab/hyperslab/internal/testkit/testenv"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -164,7 +164,7 @@ func TestUpdate_replaced(t *testing.T) {
 // TestUpdate_h5py checks that a writer and h5py exclude each other, and that readers of h5py are
 // not stopped.
 func TestUpdate_h5py(t *testing.T) {
-	python := need.Python(t, "h5py")
+	python := testenv.Python(t, "h5py")
 	file := filepath.Join(t.TempDir(), "f.h5")
 	growing(t, file+":/x", nil)
 	h5py := func(mode string) ([]byte, error) {

@@ -16,7 +16,7 @@ import (
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/internal/blosc/caterva"
 	"github.com/hyperslab/hyperslab/internal/grid"
-	"github.com/hyperslab/hyperslab/internal/testkit/need"
+	"github.com/hyperslab/hyperslab/internal/testkit/testenv"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/b2nd"
 	"github.com/hyperslab/hyperslab/ndarray/bcolz"
@@ -44,7 +44,7 @@ func stored(t *testing.T, spec ndarray.Spec, look func(m ndarray.Meta)) {
 // everywhere creates an array of spec in every file format, opens each and calls look with it.
 func everywhere(t *testing.T, spec ndarray.Spec, look func(a *ndarray.Array)) {
 	t.Helper()
-	dir := need.Scratch(t)
+	dir := testenv.Scratch(t)
 	for _, s := range storages()[1:] { // all except memory
 		spec := spec
 		if s.name == "bcolz" && spec.ChunkShape != nil {
@@ -270,7 +270,7 @@ func TestExtremeShapes(t *testing.T) {
 		save(t, in(dir, c.location), c.spec, nil)
 		requireCount(t, in(dir, c.location))
 	}
-	dir := need.Scratch(t)
+	dir := testenv.Scratch(t)
 	big := ndarray.Spec{Shape: []int64{1_000_000_007}, ChunkShape: []int64{1 << 20}, DType: d}
 	for _, s := range storages() {
 		if s.name == "mem" { // it would allocate 4 GB

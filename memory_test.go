@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hyperslab/hyperslab"
-	"github.com/hyperslab/hyperslab/internal/chunked/scratch"
+	"github.com/hyperslab/hyperslab/internal/chunked/budget"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -72,7 +72,7 @@ func TestSetReadMemory(t *testing.T) {
 
 			before := ndarray.SetReadMemory(x.limit)
 			defer ndarray.SetReadMemory(before)
-			scratch.ResetPeak()
+			budget.ResetPeak()
 			a, err := hyperslab.Open(bg, location, nil)
 			require.NoError(t, err)
 			defer func() { require.NoError(t, a.Close()) }()
@@ -93,7 +93,7 @@ func TestSetReadMemory(t *testing.T) {
 				}
 			}
 			check(0)
-			_, one := scratch.Held()
+			_, one := budget.Held()
 			decoded := x.rows * 4096
 			if x.location == "a.b2nd" {
 				decoded = 1 // only some blocks of the chunk are needed
@@ -108,7 +108,7 @@ func TestSetReadMemory(t *testing.T) {
 				}
 				all.Wait()
 			})
-			now, most := scratch.Held()
+			now, most := budget.Held()
 			t.Logf("one reader acquires %d bytes, %d readers at most %d; limit %d; heap %d", one, x.readers, most, x.limit, peak)
 			require.Zero(t, now)
 			require.Greater(t, most, one, "several at a time")
@@ -116,7 +116,7 @@ func TestSetReadMemory(t *testing.T) {
 			slack := int64(x.readers) * (16 << 10) // small buffers and the results
 			require.LessOrEqual(t, peak, 2*x.limit+slack, "in use, and freed but not yet collected")
 
-			full, err := scratch.Acquire(bg, x.limit)
+			full, err := budget.Acquire(bg, x.limit)
 			require.NoError(t, err)
 			ctx, cancel := context.WithCancel(bg)
 			failed := make(chan error)
@@ -125,16 +125,16 @@ func TestSetReadMemory(t *testing.T) {
 			require.ErrorIs(t, <-failed, context.Canceled, "a waiting read ends with its context")
 			full.Release()
 
-			ndarray.SetReadMemory(scratch.Small + 1)
+			ndarray.SetReadMemory(budget.Small + 1)
 			check(1) // a chunk above the limit
-			scratch.ResetPeak()
+			budget.ResetPeak()
 			var all sync.WaitGroup
 			for k := range 8 {
 				all.Go(func() { check(k) })
 			}
 			all.Wait()
-			_, most = scratch.Held()
-			require.EqualValues(t, scratch.Small+1, most, "one at a time")
+			_, most = budget.Held()
+			require.EqualValues(t, budget.Small+1, most, "one at a time")
 		})
 	}
 }

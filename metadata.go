@@ -19,7 +19,7 @@ import (
 	"github.com/hyperslab/hyperslab/internal/format"
 	"github.com/hyperslab/hyperslab/internal/format/bcolztree"
 	"github.com/hyperslab/hyperslab/internal/location/locate"
-	"github.com/hyperslab/hyperslab/internal/location/web"
+	"github.com/hyperslab/hyperslab/internal/location/urlfile"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -192,7 +192,7 @@ func (m *Metadata) frame(file string) (err error) {
 // of the tree.
 func (m *Metadata) bcolz(ctx context.Context, l locate.Location, s *suspect) (err error) {
 	if isURL(l.File) {
-		tree, err := web.Get().FS(ctx, l.File)
+		tree, err := urlfile.Get().FS(ctx, l.File)
 		if err != nil {
 			return bareURL(err)
 		}

@@ -16,7 +16,7 @@ import (
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/internal/files/atomicfile"
 	"github.com/hyperslab/hyperslab/internal/files/filelock"
-	"github.com/hyperslab/hyperslab/internal/files/regular"
+	"github.com/hyperslab/hyperslab/internal/files/regularfile"
 	"github.com/hyperslab/hyperslab/internal/format/b2ndmeta"
 	"github.com/hyperslab/hyperslab/internal/format/detect"
 	"github.com/hyperslab/hyperslab/internal/hdf5/h5walk"
@@ -492,7 +492,7 @@ func isPlain(file string, err error) bool {
 
 // isObjects reports whether a file is an array of Python objects.
 func isObjects(file string) bool {
-	f, info, err := regular.Open(file)
+	f, info, err := regularfile.Open(file)
 	if err != nil {
 		return false
 	}
@@ -641,7 +641,7 @@ func create(ctx context.Context, location string, spec ndarray.Spec, o CreateOpt
 	if isStore(o.Format) {
 		return addStored(ctx, l, spec, o, location)
 	}
-	if o.Format == HDF5 && regular.Exists(l.File) {
+	if o.Format == HDF5 && regularfile.Exists(l.File) {
 		if is, err := sniff(ctx, l.File); err != nil || is != HDF5 {
 			return nil, cmp.Or(err, fmt.Errorf("%w: %s is of format %s, an array is added to HDF5 files", ndarray.ErrParam, l.File, is))
 		}

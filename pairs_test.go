@@ -13,8 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hyperslab/hyperslab"
-	"github.com/hyperslab/hyperslab/internal/testkit/need"
 	"github.com/hyperslab/hyperslab/internal/testkit/samples"
+	"github.com/hyperslab/hyperslab/internal/testkit/testenv"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/b2nd"
 	"github.com/hyperslab/hyperslab/ndarray/bcolz"
@@ -150,7 +150,7 @@ func write(t *testing.T, a *ndarray.Array) {
 // TestCopy_pairs copies arrays of every dtype between all pairs of backends. The copy must have the
 // same values, dtype with byte order and attributes, or create must refuse the dtype.
 func TestCopy_pairs(t *testing.T) {
-	dir := need.Scratch(t)
+	dir := testenv.Scratch(t)
 	attrs := []ndarray.Attr{{Name: "unit", Value: ndarray.Text("K")}, {Name: "range", Value: ndarray.Vector(1.5, -2)}}
 	dtypes := append(samples.DTypes(), ndarray.Text("").DType)
 	all := storages()
@@ -209,7 +209,7 @@ func TestCopy_pairs(t *testing.T) {
 // is written. If the problems are accepted, all other arrays must be copied. The elements of U are
 // random bits, which are no strings, so HDF5 cannot represent these arrays.
 func TestCopyTree_pairs(t *testing.T) {
-	dir := need.Scratch(t)
+	dir := testenv.Scratch(t)
 	kinds := []struct {
 		name  string
 		holds func(d ndarray.DType) bool

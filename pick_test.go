@@ -14,7 +14,7 @@ import (
 	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/h5/h5value"
-	"github.com/hyperslab/hyperslab/internal/testkit/need"
+	"github.com/hyperslab/hyperslab/internal/testkit/testenv"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -130,8 +130,8 @@ func TestCopyTree_SkipUnreadable(t *testing.T) {
 // many groups takes about 8 times as long, but 64 times as long if each lookup starts at the root.
 // Names of one character keep the paths short.
 func TestWalk_Deep(t *testing.T) {
-	need.NoRace(t, "the detector slows long paths more than lookups")
-	need.NoASan(t, "it slows long paths more than lookups")
+	testenv.NoRace(t, "the detector slows long paths more than lookups")
+	testenv.NoASan(t, "it slows long paths more than lookups")
 	walk := func(depth int) time.Duration {
 		file := filepath.Join(t.TempDir(), "deep.h5")
 		f, err := h5.Create(file, nil)

@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hyperslab/hyperslab"
-	"github.com/hyperslab/hyperslab/internal/testkit/need"
 	"github.com/hyperslab/hyperslab/internal/testkit/samples"
+	"github.com/hyperslab/hyperslab/internal/testkit/testenv"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/b2nd"
 
@@ -109,7 +109,7 @@ func attributesFor() []ndarray.Attr {
 // TestRoundTrip copies arrays from memory to b2nd, to HDF5, to sparse b2nd and back to memory. Each
 // copy must have the same elements, dtype with byte order, and attributes.
 func TestRoundTrip(t *testing.T) {
-	dir := need.Scratch(t)
+	dir := testenv.Scratch(t)
 	for i, d := range samples.DTypes() {
 		for j, l := range samples.Layouts() {
 			if (i+j)%4 != 0 {

@@ -10,7 +10,7 @@ import (
 	"github.com/hyperslab/hyperslab/cblosc"
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/internal/errs"
-	"github.com/hyperslab/hyperslab/internal/files/regular"
+	"github.com/hyperslab/hyperslab/internal/files/regularfile"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -30,7 +30,7 @@ func TestSentinels_above(t *testing.T) {
 		{"kind of object", h5.ErrKind, nil},
 		{"missing file of HDF5", &h5.Error{Op: "open", Path: "a", Err: missing}, []error{ndarray.ErrNotFound}},
 		{"existing file", ndarray.Wrap("create", "a", &fs.PathError{Op: "mkdir", Path: "a", Err: fs.ErrExist}), []error{ndarray.ErrExists}},
-		{"file that is not regular", regular.ErrNot, []error{ndarray.ErrFormat}},
+		{"file that is not regular", regularfile.ErrNot, []error{ndarray.ErrFormat}},
 		{"frame that is not valid", errs.ErrInvalidBytes, []error{ndarray.ErrCorrupt}},
 		{"frame without an array", errs.ErrInvalidKind, []error{ndarray.ErrFormat}},
 		{"chunk of another codec", cblosc.Code(-7), []error{errors.ErrUnsupported}},

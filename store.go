@@ -14,7 +14,7 @@ import (
 	"github.com/hyperslab/hyperslab/internal/blosc/stores"
 	"github.com/hyperslab/hyperslab/internal/errs"
 	"github.com/hyperslab/hyperslab/internal/files/atomicfile"
-	"github.com/hyperslab/hyperslab/internal/files/regular"
+	"github.com/hyperslab/hyperslab/internal/files/regularfile"
 	"github.com/hyperslab/hyperslab/internal/format/b2store"
 	"github.com/hyperslab/hyperslab/internal/format/cframe"
 	"github.com/hyperslab/hyperslab/internal/format/detect"
@@ -184,7 +184,7 @@ func (f *openFile) store(ctx context.Context, path string, format Format) (*stor
 
 // addStored starts an array in an existing .b2d, or the first array of a new one.
 func addStored(ctx context.Context, l locate.Location, spec ndarray.Spec, o CreateOptions, location string) (*Draft, error) {
-	create := !regular.Exists(l.File)
+	create := !regularfile.Exists(l.File)
 	if create && o.Format != B2D {
 		return nil, fmt.Errorf("%w: one array in a new %s; a new container other than a %s is written from a tree", errors.ErrUnsupported, o.Format, B2D)
 	}

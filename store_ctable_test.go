@@ -16,7 +16,7 @@ import (
 
 	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/h5"
-	"github.com/hyperslab/hyperslab/internal/testkit/need"
+	"github.com/hyperslab/hyperslab/internal/testkit/testenv"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/hdf5"
 )
@@ -160,9 +160,9 @@ func writeColumns(t require.TestingT, dir, kind string, columns []*randomColumn,
 }
 
 func TestCopyTree_ctable(t *testing.T) {
-	peer, dir, checks := storePeer(t), need.Scratch(t), 0
+	peer, dir, checks := storePeer(t), testenv.Scratch(t), 0
 	rapid.Check(t, func(t *rapid.T) {
-		if checks++; checks > 40 && !need.All() {
+		if checks++; checks > 40 && !testenv.All() {
 			return
 		}
 		kind := rapid.SampledFrom([]string{"group", "h5", "bcolz"}).Draw(t, "source")

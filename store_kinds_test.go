@@ -18,7 +18,7 @@ import (
 	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/internal/blosc/stores"
 	"github.com/hyperslab/hyperslab/internal/grid"
-	"github.com/hyperslab/hyperslab/internal/testkit/need"
+	"github.com/hyperslab/hyperslab/internal/testkit/testenv"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -80,9 +80,9 @@ func frames(t require.TestingT, file, kind string, keys []storeNode) map[string]
 // TestStores_Kinds converts stores with objects of every kind to each kind of store, and compares
 // the objects that python-blosc2 reads.
 func TestStores_Kinds(t *testing.T) {
-	peer, dir, checks, compared := storePeer(t), need.Scratch(t), 0, 0
+	peer, dir, checks, compared := storePeer(t), testenv.Scratch(t), 0, 0
 	rapid.Check(t, func(t *rapid.T) {
-		if checks++; checks > 20 && !need.All() {
+		if checks++; checks > 20 && !testenv.All() {
 			return
 		}
 		sub, err := os.MkdirTemp(dir, "")
@@ -144,7 +144,7 @@ func TestStores_Kinds(t *testing.T) {
 // TestCopyTree_group copies random stores into a group of other ones, and compares the objects that
 // python-blosc2 reads.
 func TestCopyTree_group(t *testing.T) {
-	peer, dir, checks, compared := storePeer(t), need.Scratch(t), 0, 0
+	peer, dir, checks, compared := storePeer(t), testenv.Scratch(t), 0, 0
 	describe := func(t require.TestingT, q storeRequest) map[string]json.RawMessage {
 		reply := peer(t, storeRequest{Op: "describe", Kind: q.Kind, Path: q.Path})
 		content := make(map[string]json.RawMessage)
@@ -152,7 +152,7 @@ func TestCopyTree_group(t *testing.T) {
 		return content
 	}
 	rapid.Check(t, func(t *rapid.T) {
-		if checks++; checks > 20 && !need.All() {
+		if checks++; checks > 20 && !testenv.All() {
 			return
 		}
 		sub, err := os.MkdirTemp(dir, "")
@@ -223,9 +223,9 @@ func TestCopyTree_group(t *testing.T) {
 
 // TestCreate_plain writes plain frames in regions, and reads them with python-blosc2.
 func TestCreate_plain(t *testing.T) {
-	peer, dir, checks := storePeer(t), need.Scratch(t), 0
+	peer, dir, checks := storePeer(t), testenv.Scratch(t), 0
 	rapid.Check(t, func(t *rapid.T) {
-		if checks++; checks > 40 && !need.All() {
+		if checks++; checks > 40 && !testenv.All() {
 			return
 		}
 		d, err := ndarray.ParseDType(rapid.SampledFrom([]string{"<i4", ">f8", "|u1", "|S3", "<U2", "[('a', '<i4'), ('b', '>f8', (2,))]"}).Draw(t, "dtype"))
@@ -311,7 +311,7 @@ func TestCreate_plainRefused(t *testing.T) {
 
 // TestCreate_stored adds arrays to stores of python-blosc2.
 func TestCreate_stored(t *testing.T) {
-	peer, dir := storePeer(t), need.Scratch(t)
+	peer, dir := storePeer(t), testenv.Scratch(t)
 	rows := 3
 	write := func(name, kind string) string {
 		q := storeRequest{Op: "kinds", Kind: kind, Path: filepath.Join(dir, name), Nodes: []storeNode{

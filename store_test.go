@@ -22,8 +22,8 @@ import (
 	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/internal/grid"
-	"github.com/hyperslab/hyperslab/internal/testkit/need"
 	"github.com/hyperslab/hyperslab/internal/testkit/storeattack"
+	"github.com/hyperslab/hyperslab/internal/testkit/testenv"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/hdf5"
 )
@@ -63,7 +63,7 @@ type storeReply struct {
 // storePeer starts python-blosc2 and returns a function that sends requests to it.
 func storePeer(t *testing.T) func(t require.TestingT, q any) storeReply {
 	t.Helper()
-	cmd := exec.Command(need.Python(t, "blosc2"), "ndarray/testdata/stores.py")
+	cmd := exec.Command(testenv.Python(t, "blosc2"), "ndarray/testdata/stores.py")
 	cmd.Stderr = os.Stderr
 	in, err := cmd.StdinPipe()
 	require.NoError(t, err)
@@ -206,9 +206,9 @@ func requireStore(t require.TestingT, location string, u *hyperslab.Untrusted, n
 }
 
 func TestStores_Read(t *testing.T) {
-	peer, dir, checks := storePeer(t), need.Scratch(t), 0
+	peer, dir, checks := storePeer(t), testenv.Scratch(t), 0
 	rapid.Check(t, func(t *rapid.T) {
-		if checks++; checks > 40 && !need.All() {
+		if checks++; checks > 40 && !testenv.All() {
 			return
 		}
 		q := storeRequest{Op: "write", Kind: rapid.SampledFrom([]string{"tree", "tree", "dict", "embed"}).Draw(t, "kind")}
@@ -235,7 +235,7 @@ func TestStores_Read(t *testing.T) {
 }
 
 func TestStores_ReadIsolated(t *testing.T) {
-	peer, dir := storePeer(t), need.Scratch(t)
+	peer, dir := storePeer(t), testenv.Scratch(t)
 	nodes := []storeNode{
 		{Key: "/a", Type: "array", DType: "<i4", Shape: []int64{3}, Data: base64.StdEncoding.EncodeToString([]byte("abcdefghijkl")), Attrs: map[string]any{"unit": "K"}},
 		{Key: "/g/b", Type: "array", DType: "<f8", Shape: []int64{1}, Data: base64.StdEncoding.EncodeToString([]byte("01234567"))},
@@ -321,9 +321,9 @@ func writeTree(t require.TestingT, file string, nodes []storeNode, attrs map[str
 }
 
 func TestStores_Write(t *testing.T) {
-	peer, dir, checks := storePeer(t), need.Scratch(t), 0
+	peer, dir, checks := storePeer(t), testenv.Scratch(t), 0
 	rapid.Check(t, func(t *rapid.T) {
-		if checks++; checks > 40 && !need.All() {
+		if checks++; checks > 40 && !testenv.All() {
 			return
 		}
 		nodes, attrs := storeTree(t)
@@ -395,9 +395,9 @@ func objectValues(depth int) *rapid.Generator[any] {
 }
 
 func TestStores_Objects(t *testing.T) {
-	peer, dir, checks := storePeer(t), need.Scratch(t), 0
+	peer, dir, checks := storePeer(t), testenv.Scratch(t), 0
 	rapid.Check(t, func(t *rapid.T) {
-		if checks++; checks > 40 && !need.All() {
+		if checks++; checks > 40 && !testenv.All() {
 			return
 		}
 		sub, err := os.MkdirTemp(dir, "")
@@ -447,9 +447,9 @@ func TestStores_Objects(t *testing.T) {
 }
 
 func TestStores_Packed(t *testing.T) {
-	peer, dir, checks := storePeer(t), need.Scratch(t), 0
+	peer, dir, checks := storePeer(t), testenv.Scratch(t), 0
 	rapid.Check(t, func(t *rapid.T) {
-		if checks++; checks > 40 && !need.All() {
+		if checks++; checks > 40 && !testenv.All() {
 			return
 		}
 		sub, err := os.MkdirTemp(dir, "")
@@ -562,7 +562,7 @@ func columnValues(t require.TestingT, a *ndarray.Array, kind string) (out []any)
 }
 
 func TestStores_Table(t *testing.T) {
-	peer, dir, checks := storePeer(t), need.Scratch(t), 0
+	peer, dir, checks := storePeer(t), testenv.Scratch(t), 0
 	kinds := map[string]*rapid.Generator[any]{
 		"int":   rapid.Map(rapid.IntRange(-1<<40, 1<<40), func(n int) any { return n }),
 		"float": rapid.Map(rapid.IntRange(-1000, 1000), func(n int) any { return float64(n) + 0.25 }),
@@ -574,7 +574,7 @@ func TestStores_Table(t *testing.T) {
 	}
 	names := slices.Sorted(maps.Keys(kinds))
 	rapid.Check(t, func(t *rapid.T) {
-		if checks++; checks > 40 && !need.All() {
+		if checks++; checks > 40 && !testenv.All() {
 			return
 		}
 		sub, err := os.MkdirTemp(dir, "")
@@ -715,7 +715,7 @@ func TestStores_Hostile(t *testing.T) {
 				require.NoError(t, os.Symlink(target, filepath.Join(file, name)))
 			}
 			all := []*hyperslab.Untrusted{nil, {InProcess: true}}
-			if i%4 == 0 || need.All() {
+			if i%4 == 0 || testenv.All() {
 				all = append(all, &hyperslab.Untrusted{})
 			}
 			for _, u := range all {

@@ -16,7 +16,7 @@ import (
 	"github.com/hyperslab/hyperslab/internal/format/b2store"
 	"github.com/hyperslab/hyperslab/internal/format/cframe"
 	"github.com/hyperslab/hyperslab/internal/location/locate"
-	"github.com/hyperslab/hyperslab/internal/location/web"
+	"github.com/hyperslab/hyperslab/internal/location/urlfile"
 )
 
 // sourceFrame opens the frame at a path of the source and returns the extension of its file. The
@@ -147,7 +147,7 @@ func (item *treeItem) copyFrame(ctx context.Context, file string) (err error) {
 	if err != nil {
 		return err
 	}
-	_, err = io.Copy(out, web.Reader(ctx, io.NewSectionReader(f, 0, f.Size)))
+	_, err = io.Copy(out, urlfile.Reader(ctx, io.NewSectionReader(f, 0, f.Size)))
 	return errors.Join(err, out.Close())
 }
 

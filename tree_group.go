@@ -16,7 +16,7 @@ import (
 	"github.com/hyperslab/hyperslab/internal/blosc/stores"
 	"github.com/hyperslab/hyperslab/internal/files/atomicfile"
 	"github.com/hyperslab/hyperslab/internal/files/filelock"
-	"github.com/hyperslab/hyperslab/internal/files/regular"
+	"github.com/hyperslab/hyperslab/internal/files/regularfile"
 	"github.com/hyperslab/hyperslab/internal/format"
 	"github.com/hyperslab/hyperslab/internal/format/b2store"
 	"github.com/hyperslab/hyperslab/internal/format/cframe"
@@ -29,7 +29,7 @@ import (
 func (c *treeCopy) setTarget(ctx context.Context, dst string) error {
 	c.file = dst
 	if l, err := locate.Parse(dst); err == nil && strings.Trim(l.Object, "/") != "" {
-		if f, ok := forName(l.File); ok && isStore(f) || regular.Exists(l.File) {
+		if f, ok := forName(l.File); ok && isStore(f) || regularfile.Exists(l.File) {
 			c.file, c.group = l.File, groupPath(l)
 		}
 	}
@@ -50,7 +50,7 @@ func (c *treeCopy) setTarget(ctx context.Context, dst string) error {
 	if c.group == "" {
 		return nil
 	}
-	exists := regular.Exists(c.file)
+	exists := regularfile.Exists(c.file)
 	if exists {
 		f, err := Sniff(c.file)
 		if err != nil {

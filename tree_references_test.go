@@ -16,7 +16,7 @@ import (
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/h5/h5value"
 	"github.com/hyperslab/hyperslab/internal/hdf5/dimscale"
-	"github.com/hyperslab/hyperslab/internal/testkit/need"
+	"github.com/hyperslab/hyperslab/internal/testkit/testenv"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -80,7 +80,7 @@ func referring(t *testing.T, file string) {
 // copy of referring, as h5py reads them.
 func pointsTo(t *testing.T, file, group string) string {
 	t.Helper()
-	out, err := exec.Command(need.Python(t, "h5py"), "-c", `import h5py, sys
+	out, err := exec.Command(testenv.Python(t, "h5py"), "-c", `import h5py, sys
 f = h5py.File(sys.argv[1])
 g = f[sys.argv[2]]
 def name(r):
@@ -208,7 +208,7 @@ func sorted(s []string) []string {
 // TestCopyTree_referencesAsText checks that attributes of references become strings in other
 // formats, and that compounds with references are lost.
 func TestCopyTree_referencesAsText(t *testing.T) {
-	python := need.Python(t, "blosc2")
+	python := testenv.Python(t, "blosc2")
 	dir := t.TempDir()
 	src := in(dir, "src.h5")
 	referring(t, src)

@@ -18,7 +18,7 @@ import (
 	"github.com/hyperslab/hyperslab/internal/files/atomicfile"
 	"github.com/hyperslab/hyperslab/internal/format/b2store"
 	"github.com/hyperslab/hyperslab/internal/format/msgpack"
-	"github.com/hyperslab/hyperslab/internal/location/web"
+	"github.com/hyperslab/hyperslab/internal/location/urlfile"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/b2nd"
 )
@@ -61,7 +61,7 @@ func (c *treeCopy) writeEmbedded(ctx context.Context, file string) (err error) {
 	if _, err := all.Seek(0, io.SeekStart); err != nil {
 		return err
 	}
-	return b2nd.CreateFrame(file, embedChunk, web.Reader(ctx, all), embedAttrs("b2embed", e.ranges, e.offset))
+	return b2nd.CreateFrame(file, embedChunk, urlfile.Reader(ctx, all), embedAttrs("b2embed", e.ranges, e.offset))
 }
 
 // embedFiles are the frames of a .b2e. Each is written to a temporary file first.

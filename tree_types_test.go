@@ -11,7 +11,7 @@ import (
 
 	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/h5"
-	"github.com/hyperslab/hyperslab/internal/testkit/need"
+	"github.com/hyperslab/hyperslab/internal/testkit/testenv"
 	"github.com/hyperslab/hyperslab/internal/testkit/testutil"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
@@ -179,7 +179,7 @@ func TestCopyTree_CommittedTypes(t *testing.T) {
 // TestCopyTree_CommittedTypesInterop checks that h5py opens the copy and finds the committed
 // datatypes.
 func TestCopyTree_CommittedTypesInterop(t *testing.T) {
-	python := need.Python(t, "h5py")
+	python := testenv.Python(t, "h5py")
 	dir := t.TempDir()
 	commons(t, in(dir, "src.h5"))
 	_, err := copyTree(bg, in(dir, "out.h5"), in(dir, "src.h5"), nil)

@@ -17,11 +17,11 @@ import (
 	"github.com/hyperslab/hyperslab/cblosc"
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/internal/blosc/stores"
-	"github.com/hyperslab/hyperslab/internal/files/regular"
+	"github.com/hyperslab/hyperslab/internal/files/regularfile"
 	"github.com/hyperslab/hyperslab/internal/format"
 	"github.com/hyperslab/hyperslab/internal/format/detect"
 	"github.com/hyperslab/hyperslab/internal/location/locate"
-	"github.com/hyperslab/hyperslab/internal/location/web"
+	"github.com/hyperslab/hyperslab/internal/location/urlfile"
 	"github.com/hyperslab/hyperslab/internal/sandbox/worker"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/b2nd"
@@ -140,7 +140,7 @@ func openUntrustedReader(ctx context.Context, r io.ReaderAt, size int64, l locat
 		return nil, fmt.Errorf("%w: a reader of %d bytes", ndarray.ErrParam, size)
 	}
 	s.Name, s.Object = l.String(), l.Object
-	if s.file, err = web.Copy(ctx, r, size, s.Limits.Copy); err == nil {
+	if s.file, err = urlfile.Copy(ctx, r, size, s.Limits.Copy); err == nil {
 		err = s.sniff()
 	}
 	if err == nil {
@@ -166,9 +166,9 @@ type suspect struct {
 	Direct bool // the library runs in the program's process, without a worker
 	full   bool // a worker must have every kind of isolation
 	file   *os.File
-	frozen *regular.Frozen // the files of a directory since the check; nil before
-	store  *stores.Store   // the open store since the check; nil before
-	shares bool            // the store belongs to another suspect
+	frozen *regularfile.Frozen // the files of a directory since the check; nil before
+	store  *stores.Store       // the open store since the check; nil before
+	shares bool                // the store belongs to another suspect
 }
 
 func newSuspect(ctx context.Context, o OpenOptions) (*suspect, error) {
@@ -202,9 +202,9 @@ func (s *suspect) close() error {
 }
 
 // freeze returns the directory with a fixed set of files: those that exist at the first call.
-func (s *suspect) freeze() (_ *regular.Frozen, err error) {
+func (s *suspect) freeze() (_ *regularfile.Frozen, err error) {
 	if s.frozen == nil {
-		s.frozen, err = regular.Freeze(worker.FilePath(s.file))
+		s.frozen, err = regularfile.Freeze(worker.FilePath(s.file))
 	}
 	return s.frozen, err
 }

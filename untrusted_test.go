@@ -25,7 +25,7 @@ import (
 	"github.com/hyperslab/hyperslab/internal/format/h5file"
 	"github.com/hyperslab/hyperslab/internal/format/h5file/hdf5test"
 	"github.com/hyperslab/hyperslab/internal/location/locate"
-	"github.com/hyperslab/hyperslab/internal/testkit/need"
+	"github.com/hyperslab/hyperslab/internal/testkit/testenv"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/bcolz"
 
@@ -595,7 +595,7 @@ func TestUntrustedMetadata(t *testing.T) {
 			require.ErrorIs(t, err, format.ErrLimit, name)
 		})
 	}
-	file := filepath.Join(need.Directory(t, need.HDF5Source), "tools/test/h5dump/testfiles/tudlink.h5")
+	file := filepath.Join(testenv.Directory(t, testenv.HDF5Source), "tools/test/h5dump/testfiles/tudlink.h5")
 	everyWay(t, func(t *testing.T, u hyperslab.Untrusted) {
 		_, err := hyperslab.Open(bg, file+":/x", &hyperslab.OpenOptions{Untrusted: &u})
 		require.ErrorIs(t, err, errors.ErrUnsupported)

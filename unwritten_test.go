@@ -13,7 +13,7 @@ import (
 
 	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/h5"
-	"github.com/hyperslab/hyperslab/internal/testkit/need"
+	"github.com/hyperslab/hyperslab/internal/testkit/testenv"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -61,7 +61,7 @@ func saveUnwritten(t *testing.T, path string) {
 // TestRead_unwritten compares elements that were never written with those of h5py, for each way to
 // read an HDF5 file. The destinations contain the elements of other datasets.
 func TestRead_unwritten(t *testing.T) {
-	python, dir := need.Python(t, "h5py"), t.TempDir()
+	python, dir := testenv.Python(t, "h5py"), t.TempDir()
 	saveUnwritten(t, in(dir, "x.h5"))
 	out, err := exec.Command(python, "-c", `
 import sys, json, h5py

@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 
 	"github.com/hyperslab/hyperslab/internal/files/atomicfile"
-	"github.com/hyperslab/hyperslab/internal/files/regular"
+	"github.com/hyperslab/hyperslab/internal/files/regularfile"
 	"github.com/hyperslab/hyperslab/internal/location/locate"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
@@ -56,7 +56,7 @@ func update(ctx context.Context, file string, held *Lock, change func(string) er
 	if err != nil {
 		return err
 	}
-	before, err := regular.Observe(real)
+	before, err := regularfile.Observe(real)
 	if err != nil {
 		return err
 	}

@@ -16,7 +16,7 @@ import (
 	"github.com/hyperslab/hyperslab/internal/format/cframe"
 	"github.com/hyperslab/hyperslab/internal/format/detect"
 	"github.com/hyperslab/hyperslab/internal/location/locate"
-	"github.com/hyperslab/hyperslab/internal/location/web"
+	"github.com/hyperslab/hyperslab/internal/location/urlfile"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/b2nd"
 	"github.com/hyperslab/hyperslab/ndarray/bcolz"
@@ -25,10 +25,10 @@ import (
 )
 
 // isURL reports whether the file of a location is a URL.
-func isURL(file string) bool { return web.IsURL(file) }
+func isURL(file string) bool { return urlfile.IsURL(file) }
 
 // shown returns a location for messages, without secrets of a URL.
-func shown(location string) string { return web.Redact(location) }
+func shown(location string) string { return urlfile.Redact(location) }
 
 // urlError is an error of package remote in an error that already contains the URL.
 type urlError struct{ err, cause error }
@@ -38,7 +38,7 @@ func (e *urlError) Unwrap() error { return e.err }
 
 // bareURL removes the URL from the message of an error.
 func bareURL(err error) error {
-	if cause := web.Get().Cause(err); cause != nil {
+	if cause := urlfile.Get().Cause(err); cause != nil {
 		return &urlError{err, cause}
 	}
 	return err
@@ -46,7 +46,7 @@ func bareURL(err error) error {
 
 // urlFile is an open object, or a directory of objects.
 type urlFile struct {
-	object web.Object // nil: a directory
+	object urlfile.Object // nil: a directory
 	dir    fs.FS
 	format Format
 	name   string // for messages
@@ -55,13 +55,13 @@ type urlFile struct {
 // openURL opens the file at a URL and detects its format. The URL of a sparse frame, a carray or a
 // ctable is that of its directory.
 func openURL(ctx context.Context, file string) (*urlFile, error) {
-	return openURLBy(ctx, file, web.Client.Open)
+	return openURLBy(ctx, file, urlfile.Client.Open)
 }
 
 // openURLBy is openURL with a method of the client.
-func openURLBy(ctx context.Context, file string, open func(web.Client, context.Context, string) (web.Object, error)) (*urlFile, error) {
+func openURLBy(ctx context.Context, file string, open func(urlfile.Client, context.Context, string) (urlfile.Object, error)) (*urlFile, error) {
 	u := &urlFile{name: shown(file)}
-	c := web.Get()
+	c := urlfile.Get()
 	o, err := open(c, ctx, file)
 	if err == nil {
 		u.object = o
@@ -230,7 +230,7 @@ func openTable(ctx context.Context, file string, o *bcolz.OpenOptions) (*bcolz.T
 	if !isURL(file) {
 		return bcolz.OpenTable(file, o)
 	}
-	dir, err := web.Get().FS(ctx, file)
+	dir, err := urlfile.Get().FS(ctx, file)
 	if err != nil {
 		return nil, err
 	}
@@ -242,7 +242,7 @@ func openPlainCarray(ctx context.Context, file string, o *bcolz.OpenOptions) (nd
 	if !isURL(file) {
 		return bcolz.Open(file, o)
 	}
-	dir, err := web.Get().FS(ctx, file)
+	dir, err := urlfile.Get().FS(ctx, file)
 	if err != nil {
 		return nil, err
 	}
@@ -269,12 +269,12 @@ func openOrCopy(ctx context.Context, file string, most int64) (_ *os.File, err e
 	if !isURL(file) {
 		return openToRead(file)
 	}
-	o, err := web.Get().Open(ctx, file)
+	o, err := urlfile.Get().Open(ctx, file)
 	if err != nil {
 		return nil, bareURL(err)
 	}
 	defer func() { err = errors.Join(err, o.Close()) }()
-	return web.Copy(ctx, o, o.Size(), most)
+	return urlfile.Copy(ctx, o, o.Size(), most)
 }
 
 // npy opens a .npy file, which takes ownership of the object.

@@ -15,7 +15,7 @@ import (
 	"github.com/hyperslab/hyperslab/internal/blosc/stores"
 	"github.com/hyperslab/hyperslab/internal/hdf5/h5walk"
 	"github.com/hyperslab/hyperslab/internal/location/locate"
-	"github.com/hyperslab/hyperslab/internal/location/web"
+	"github.com/hyperslab/hyperslab/internal/location/urlfile"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/b2nd"
 	"github.com/hyperslab/hyperslab/ndarray/bcolz"
@@ -162,7 +162,7 @@ func (w *walker) walk(location string) (err error) {
 	format := w.format
 	if isURL(l.File) {
 		// The object stays open, so that requests for more than its beginning are not stopped.
-		u, err := openURLBy(w.ctx, l.File, web.Client.OpenWhole)
+		u, err := openURLBy(w.ctx, l.File, urlfile.Client.OpenWhole)
 		if err != nil {
 			return err
 		}

@@ -21,7 +21,7 @@ import (
 	"github.com/hyperslab/hyperslab/internal/blosc/blosc1"
 	"github.com/hyperslab/hyperslab/internal/format"
 	"github.com/hyperslab/hyperslab/internal/format/chunk"
-	"github.com/hyperslab/hyperslab/internal/testkit/need"
+	"github.com/hyperslab/hyperslab/internal/testkit/testenv"
 	"github.com/hyperslab/hyperslab/internal/testkit/testutil"
 )
 
@@ -368,7 +368,7 @@ print(i + 1)
 `
 
 func TestBlosc1AgainstBcolz(t *testing.T) {
-	python := need.Python(t, "bcolz")
+	python := testenv.Python(t, "bcolz")
 	var cases []bcolzCase
 	for _, codec := range cblosc.Codecs() {
 		for shuffle := range 3 {

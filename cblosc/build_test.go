@@ -6,11 +6,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hyperslab/hyperslab/cblosc"
-	"github.com/hyperslab/hyperslab/internal/testkit/need"
+	"github.com/hyperslab/hyperslab/internal/testkit/testenv"
 )
 
 func TestBuildInfo_complete(t *testing.T) {
-	need.NoASan(t, "its libraries have assertions")
+	testenv.NoASan(t, "its libraries have assertions")
 	b, ok := cblosc.BuildInfo()
 	if !ok {
 		require.Zero(t, b)

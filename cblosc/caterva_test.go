@@ -12,7 +12,7 @@ import (
 
 	"github.com/hyperslab/hyperslab/cblosc"
 	"github.com/hyperslab/hyperslab/internal/blosc/caterva"
-	"github.com/hyperslab/hyperslab/internal/testkit/need"
+	"github.com/hyperslab/hyperslab/internal/testkit/testenv"
 	"github.com/hyperslab/hyperslab/internal/testkit/testutil"
 )
 
@@ -20,7 +20,7 @@ import (
 // Caterva, and that this package reads those that python-caterva writes from the same data, codec
 // and filters. It covers contiguous and sparse storage and up to 8 dimensions.
 func TestPythonCaterva(t *testing.T) {
-	interpreter := need.Python(t, "caterva")
+	interpreter := testenv.Python(t, "caterva")
 	type entry struct {
 		Name       string  `json:"name"`
 		Shape      []int64 `json:"shape"`

@@ -13,7 +13,7 @@ import (
 	"path/filepath"
 
 	"github.com/hyperslab/hyperslab/internal/errs"
-	"github.com/hyperslab/hyperslab/internal/files/regular"
+	"github.com/hyperslab/hyperslab/internal/files/regularfile"
 	"github.com/hyperslab/hyperslab/internal/guard"
 )
 
@@ -221,14 +221,14 @@ func isFrame(path string) error {
 				return fmt.Errorf("%w: %s is not a file of a sparse frame", errs.ErrInvalidKind, name)
 			}
 		}
-	} else if err := regular.Check(path, info); err != nil { // also a link to a regular file
+	} else if err := regularfile.Check(path, info); err != nil { // also a link to a regular file
 		return fmt.Errorf("%w: %w", ErrFormat, err)
 	}
-	f, found, err := regular.Open(index)
+	f, found, err := regularfile.Open(index)
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && info.IsDir():
 		return fmt.Errorf("a directory without %s: %w", guard.IndexFile, errs.ErrInvalidKind)
-	case errors.Is(err, regular.ErrNot):
+	case errors.Is(err, regularfile.ErrNot):
 		return fmt.Errorf("%w: %w", ErrFormat, err)
 	case err != nil:
 		return err

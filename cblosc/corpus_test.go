@@ -11,12 +11,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hyperslab/hyperslab/cblosc"
-	"github.com/hyperslab/hyperslab/internal/testkit/need"
+	"github.com/hyperslab/hyperslab/internal/testkit/testenv"
 )
 
 // TestCorpusCaterva2 checks that arrays and frames written by python-blosc2 can be read completely.
 func TestCorpusCaterva2(t *testing.T) {
-	for _, file := range need.Files(t, need.Corpus, "caterva2/*.b2nd") {
+	for _, file := range testenv.Files(t, testenv.Corpus, "caterva2/*.b2nd") {
 		a, err := cblosc.OpenArray(file)
 		require.NoError(t, err, file)
 		n := int64(a.ItemSize())
@@ -38,7 +38,7 @@ func TestCorpusCaterva2(t *testing.T) {
 		require.NoError(t, a.Close())
 		t.Logf("%s: %v %s, %d bytes", filepath.Base(file), a.Shape(), a.DType(), n)
 	}
-	for _, file := range need.Files(t, need.Corpus, "caterva2/*.b2frame") {
+	for _, file := range testenv.Files(t, testenv.Corpus, "caterva2/*.b2frame") {
 		s, err := cblosc.OpenSChunk(file)
 		require.NoError(t, err, file)
 		require.Contains(t, string(readSChunk(t, s)), "Hello", file)
@@ -71,7 +71,7 @@ func readSChunk(t *testing.T, s *cblosc.SChunk) []byte {
 // TestCorpusBlosc3 checks that files of C-Blosc2 3.0 can be read, or are rejected with an error
 // that names the reason. They must not be opened as frames without chunks.
 func TestCorpusBlosc3(t *testing.T) {
-	for _, file := range need.Files(t, need.Corpus, "blosc2/*3.0.0*") {
+	for _, file := range testenv.Files(t, testenv.Corpus, "blosc2/*3.0.0*") {
 		if strings.HasSuffix(file, ".cdata") {
 			requireArange(t, file)
 			continue
@@ -96,7 +96,7 @@ func TestCorpusBlosc3(t *testing.T) {
 // TestCompatChunks checks that the test data of C-Blosc2, which contains chunks of every release
 // since Blosc 1.3, decodes to the integers from 0.
 func TestCompatChunks(t *testing.T) {
-	for _, file := range need.Files(t, need.Blosc2Source, "compat/blosc-*.cdata") {
+	for _, file := range testenv.Files(t, testenv.Blosc2Source, "compat/blosc-*.cdata") {
 		requireArange(t, file)
 	}
 }

@@ -17,15 +17,15 @@ import (
 	"github.com/hyperslab/hyperslab/internal/format/b2ndmeta"
 	"github.com/hyperslab/hyperslab/internal/format/cframe"
 	"github.com/hyperslab/hyperslab/internal/format/chunk"
-	"github.com/hyperslab/hyperslab/internal/testkit/need"
+	"github.com/hyperslab/hyperslab/internal/testkit/testenv"
 	"github.com/hyperslab/hyperslab/internal/testkit/testutil"
 )
 
 // TestReaders_Equal checks that package format and C-Blosc2 read the same properties from every
 // frame and chunk that both accept.
 func TestReaders_Equal(t *testing.T) {
-	files := need.Files(t, need.Blosc2Source, "compat/blosc-*.cdata", "tests/fuzz/corpus/*.b2frame", "plugins/test_data/*.b2nd")
-	for _, file := range append(files, need.Files(t, need.Corpus, "blosc2/*", "caterva2/*.b2*")...) {
+	files := testenv.Files(t, testenv.Blosc2Source, "compat/blosc-*.cdata", "tests/fuzz/corpus/*.b2frame", "plugins/test_data/*.b2nd")
+	for _, file := range append(files, testenv.Files(t, testenv.Corpus, "blosc2/*", "caterva2/*.b2*")...) {
 		b, err := os.ReadFile(file)
 		require.NoError(t, err)
 		if strings.HasSuffix(file, ".cdata") {

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hyperslab/hyperslab/cblosc"
-	"github.com/hyperslab/hyperslab/internal/testkit/need"
+	"github.com/hyperslab/hyperslab/internal/testkit/testenv"
 	"github.com/hyperslab/hyperslab/internal/testkit/testutil"
 )
 
@@ -32,7 +32,7 @@ func TestEnvironment(t *testing.T) {
 		require.NoError(t, err)
 		return
 	}
-	cmd := need.Self("-test.run=^TestEnvironment$")
+	cmd := testenv.Self("-test.run=^TestEnvironment$")
 	cmd.Env = append(os.Environ(), child+"=1", "BLOSC_TRACE=1", "BLOSC_INFO=1", "BLOSC_WARN=1", "BLOSC_CLEVEL=0", "BLOSC_COMPRESSOR=zstd", "BLOSC_SHUFFLE=NOSHUFFLE",
 		"BLOSC_TYPESIZE=3", "BLOSC_BLOCKSIZE=64", "BLOSC_NTHREADS=4", "BTUNE_TRADEOFF=0.5")
 	var out, diagnostics bytes.Buffer

@@ -19,7 +19,7 @@ import (
 	"unsafe"
 
 	"github.com/hyperslab/hyperslab/internal/errs"
-	"github.com/hyperslab/hyperslab/internal/files/regular"
+	"github.com/hyperslab/hyperslab/internal/files/regularfile"
 	"github.com/hyperslab/hyperslab/internal/guard"
 )
 
@@ -316,7 +316,7 @@ func readFrame(path string, offset int64, allow Allow) (*guard.Frame, error) {
 		}
 		return checkFrame(guard.OpenDir(os.DirFS(path), allow.policy()))
 	}
-	if err := regular.Check(path, info); err != nil {
+	if err := regularfile.Check(path, info); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrFormat, err)
 	}
 	size := max(info.Size()-offset, 0)
@@ -340,7 +340,7 @@ func checkFiles(dir string) error {
 			continue
 		}
 		if err == nil {
-			err = regular.Check(name, info)
+			err = regularfile.Check(name, info)
 		}
 		if err != nil {
 			return fmt.Errorf("%w: %w", ErrFormat, err)
@@ -396,7 +396,7 @@ func checkArray(f *guard.Frame) (guard.Array, error) {
 type fileReader string
 
 func (path fileReader) ReadAt(p []byte, off int64) (n int, err error) {
-	f, _, err := regular.Open(string(path))
+	f, _, err := regularfile.Open(string(path))
 	if err != nil {
 		return 0, err
 	}

@@ -11,7 +11,7 @@ import (
 
 	"github.com/hyperslab/hyperslab/cblosc"
 	"github.com/hyperslab/hyperslab/internal/cmem"
-	"github.com/hyperslab/hyperslab/internal/testkit/need"
+	"github.com/hyperslab/hyperslab/internal/testkit/testenv"
 )
 
 // drop creates one object of each type that owns C memory, and does not close it.
@@ -47,7 +47,7 @@ func TestHandle_DroppedOwners(t *testing.T) {
 		}, 5*time.Second, time.Millisecond)
 		return
 	}
-	cmd := need.Self("-test.run=^TestHandle_DroppedOwners$")
+	cmd := testenv.Self("-test.run=^TestHandle_DroppedOwners$")
 	cmd.Env = append(os.Environ(), childEnv+"=1")
 	out, err := cmd.CombinedOutput()
 	var exit *exec.ExitError

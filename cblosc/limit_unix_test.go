@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hyperslab/hyperslab/cblosc"
-	"github.com/hyperslab/hyperslab/internal/testkit/need"
+	"github.com/hyperslab/hyperslab/internal/testkit/testenv"
 	"github.com/hyperslab/hyperslab/internal/testkit/testutil"
 )
 
@@ -21,7 +21,7 @@ import (
 func TestSChunk_failedWrites(t *testing.T) {
 	const child = "HYPERSLAB_LIMIT_FILES"
 	if os.Getenv(child) == "" { // the limit applies to a process, and go test writes files too
-		cmd := need.Self("-test.run=^"+t.Name()+"$", "-test.v")
+		cmd := testenv.Self("-test.run=^"+t.Name()+"$", "-test.v")
 		cmd.Env = append(os.Environ(), child+"=1")
 		out, err := cmd.CombinedOutput()
 		require.NoError(t, err, "%s", out)

@@ -18,7 +18,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/hyperslab/hyperslab/cblosc"
-	"github.com/hyperslab/hyperslab/internal/testkit/need"
+	"github.com/hyperslab/hyperslab/internal/testkit/testenv"
 	"github.com/hyperslab/hyperslab/internal/testkit/testutil"
 )
 
@@ -306,7 +306,7 @@ type pipelineEntry struct {
 // TestPythonPipelines checks that python-blosc2 reads arrays with up to six filters that this
 // package writes. This package must read python-blosc2's arrays as python-blosc2 does.
 func TestPythonPipelines(t *testing.T) {
-	interpreter := need.Python(t, "blosc2")
+	interpreter := testenv.Python(t, "blosc2")
 	dir := t.TempDir()
 	r := rand.New(rand.NewPCG(1, 2))
 	kinds := []cblosc.FilterID{cblosc.Shuffle, cblosc.BitShuffle, cblosc.ByteDelta}

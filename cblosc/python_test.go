@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hyperslab/hyperslab/cblosc"
-	"github.com/hyperslab/hyperslab/internal/testkit/need"
+	"github.com/hyperslab/hyperslab/internal/testkit/testenv"
 )
 
 // matrixEntry describes one array of the matrix and the offset of its frame.
@@ -80,7 +80,7 @@ func (e *matrixEntry) data() []byte {
 // TestPythonMatrix checks that python-blosc2 reads the arrays that this package writes, and the
 // other way round.
 func TestPythonMatrix(t *testing.T) {
-	interpreter := need.Python(t, "blosc2")
+	interpreter := testenv.Python(t, "blosc2")
 	dir := t.TempDir()
 	entries := interopMatrix()
 	var frames []byte
@@ -134,7 +134,7 @@ func TestPythonMatrix(t *testing.T) {
 // TestPythonSparseDirectories checks sparse directories with fixed and variable-length metalayers,
 // in both directions.
 func TestPythonSparseDirectories(t *testing.T) {
-	interpreter := need.Python(t, "blosc2")
+	interpreter := testenv.Python(t, "blosc2")
 	dir := t.TempDir()
 	var data []byte
 	for i := range uint32(13 * 17) {

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hyperslab/hyperslab/cblosc"
-	"github.com/hyperslab/hyperslab/internal/testkit/need"
+	"github.com/hyperslab/hyperslab/internal/testkit/testenv"
 	"github.com/hyperslab/hyperslab/internal/testkit/testutil"
 )
 
@@ -57,7 +57,7 @@ func TestVLBlocks(t *testing.T) {
 
 // TestVL_frame checks a frame of such chunks that C-Blosc2 wrote.
 func TestVL_frame(t *testing.T) {
-	path := need.Files(t, need.Corpus, "blosc2/vlblocks-lz4-fixed-3.0.0.b2frame")[0]
+	path := testenv.Files(t, testenv.Corpus, "blosc2/vlblocks-lz4-fixed-3.0.0.b2frame")[0]
 	s, err := cblosc.OpenSChunk(path)
 	require.NoError(t, err)
 	closing(t, s)

@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hyperslab/hyperslab/cblosc"
-	"github.com/hyperslab/hyperslab/internal/testkit/need"
+	"github.com/hyperslab/hyperslab/internal/testkit/testenv"
 	"github.com/hyperslab/hyperslab/internal/testkit/testutil"
 )
 
@@ -247,7 +247,7 @@ func TestWith_failingFilters(t *testing.T) {
 // TestWith_pythonFilters checks that prefilters and postfilters of python-blosc2 get the same
 // elements with the same indexes.
 func TestWith_pythonFilters(t *testing.T) {
-	interpreter := need.Python(t, "blosc2")
+	interpreter := testenv.Python(t, "blosc2")
 	const size, chunks = 20_000, 3
 	dir := t.TempDir()
 	p, c, d := numberers(t, 1, size)

@@ -9,7 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/hyperslab/hyperslab/internal/testkit/need"
+	"github.com/hyperslab/hyperslab/internal/testkit/testenv"
 )
 
 // TestAction runs the script of action.yml with a command that records its arguments.
@@ -17,7 +17,7 @@ func TestAction(t *testing.T) {
 	t.Parallel()
 	bash, err := exec.LookPath("bash")
 	if err != nil {
-		need.Missing(t, "bash is missing: action.sh is not run")
+		testenv.Missing(t, "bash is missing: action.sh is not run")
 	}
 	script, err := filepath.Abs("action.sh")
 	require.NoError(t, err)

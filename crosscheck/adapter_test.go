@@ -15,7 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hyperslab/hyperslab/crosscheck"
-	"github.com/hyperslab/hyperslab/internal/testkit/need"
+	"github.com/hyperslab/hyperslab/internal/testkit/testenv"
 )
 
 // adapterUnderTest is an adapter for chunks. TestMain calls it. The mode selects an error, which
@@ -241,7 +241,7 @@ func TestRun_templates(t *testing.T) {
 		text, err := os.ReadFile(filepath.Join(templates, x.file))
 		require.NoError(t, err)
 		require.LessOrEqual(t, strings.Count(string(text), "\n"), 40, x.file)
-		if !need.All() && !slices.Contains([]string{"python3", "gcc"}, x.tool) {
+		if !testenv.All() && !slices.Contains([]string{"python3", "gcc"}, x.tool) {
 			continue
 		}
 		if _, err := exec.LookPath(x.tool); err != nil && x.tool != "python3" && x.tool != "gcc" && x.tool != "go" {

@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hyperslab/hyperslab/internal/format"
-	"github.com/hyperslab/hyperslab/internal/testkit/need"
+	"github.com/hyperslab/hyperslab/internal/testkit/testenv"
 )
 
 var corpus struct {
@@ -55,7 +55,7 @@ func described(t *testing.T, c Case) format.Field {
 func RemoveCorpus() error { return os.RemoveAll(corpus.dir) }
 
 // sampling reports whether tests run a sample of the vectors.
-func sampling() bool { return raceBuild || !need.All() }
+func sampling() bool { return raceBuild || !testenv.All() }
 
 // sampled returns the cases of the given areas that tests read with every violated rule: every
 // seventh case without the arrays of many chunks, which take seconds, or all cases if the complete

@@ -12,20 +12,20 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hyperslab/hyperslab/crosscheck"
-	"github.com/hyperslab/hyperslab/internal/testkit/need"
+	"github.com/hyperslab/hyperslab/internal/testkit/testenv"
 )
 
 // TestInterop_python checks that h5py, python-blosc2 and bcolz read every vector whose elements
 // they support to the bytes of the manifest.
 func TestInterop_python(t *testing.T) {
 	t.Parallel()
-	reread(t, need.Python(t, "h5py", "hdf5plugin", "blosc2", "bcolz"), map[string]int{"chunk": 400, "blosc1": 50, "frame": 40, "b2nd": 90, "hdf5": 400, "bcolz": 80, "store": 100})
+	reread(t, testenv.Python(t, "h5py", "hdf5plugin", "blosc2", "bcolz"), map[string]int{"chunk": 400, "blosc1": 50, "frame": 40, "b2nd": 90, "hdf5": 400, "bcolz": 80, "store": 100})
 }
 
 // TestInterop_caterva checks the same for python-caterva, the reference library of Caterva.
 func TestInterop_caterva(t *testing.T) {
 	t.Parallel()
-	reread(t, need.Python(t, "caterva"), map[string]int{"caterva": 30})
+	reread(t, testenv.Python(t, "caterva"), map[string]int{"caterva": 30})
 }
 
 // reread compares the vectors as Python reads them with the manifest. The keys of least are the

@@ -15,7 +15,7 @@ import (
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/h5/h5value"
 	"github.com/hyperslab/hyperslab/internal/format/h5file"
-	"github.com/hyperslab/hyperslab/internal/testkit/need"
+	"github.com/hyperslab/hyperslab/internal/testkit/testenv"
 )
 
 // writeUnknownFilter creates a file whose dataset /d has the filter 32099, "unknown".
@@ -70,7 +70,7 @@ func TestDefects_missingFilter(t *testing.T) {
 // most one minute, and returns its standard error.
 func child(t *testing.T, test string, env ...string) (stderr string) {
 	t.Helper()
-	cmd := need.Self("-test.run=^"+test+"$", "-test.timeout=1m")
+	cmd := testenv.Self("-test.run=^"+test+"$", "-test.timeout=1m")
 	cmd.Env = append(append(os.Environ(), "H5_TEST_CHILD=1"), env...)
 	var b strings.Builder
 	cmd.Stderr = &b
@@ -106,7 +106,7 @@ func TestPlugins_Disabled(t *testing.T) {
 	child(t, "TestPlugins_Disabled", "HDF5_PLUGIN_PATH="+dir, "H5_TEST_FILE="+writeUnknownFilter(t))
 	require.NoFileExists(t, mark)
 	// h5dump must load the plug-in, because this shows that the test can detect it.
-	cmd := exec.Command(need.Tool(t, "h5dump"), "-d", "/d", writeUnknownFilter(t))
+	cmd := exec.Command(testenv.Tool(t, "h5dump"), "-d", "/d", writeUnknownFilter(t))
 	cmd.Env = append(os.Environ(), "HDF5_PLUGIN_PATH="+dir)
 	_ = cmd.Run()
 	require.FileExists(t, mark)

@@ -15,7 +15,7 @@ import (
 
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/h5/h5value"
-	"github.com/hyperslab/hyperslab/internal/testkit/need"
+	"github.com/hyperslab/hyperslab/internal/testkit/testenv"
 )
 
 // withDriver returns the default file access with another driver.
@@ -296,7 +296,7 @@ func TestDriver_images(t *testing.T) {
 			require.NoError(t, again.Close())
 			path := filepath.Join(t.TempDir(), "image.h5")
 			require.NoError(t, os.WriteFile(path, image, 0o644))
-			out, err := exec.Command(need.Tool(t, "h5ls"), "-r", path).CombinedOutput()
+			out, err := exec.Command(testenv.Tool(t, "h5ls"), "-r", path).CombinedOutput()
 			require.NoError(t, err, "%s", out)
 		}
 	}

@@ -11,7 +11,7 @@ import (
 
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/internal/cmem"
-	"github.com/hyperslab/hyperslab/internal/testkit/need"
+	"github.com/hyperslab/hyperslab/internal/testkit/testenv"
 )
 
 // TestEnvironment checks that environment variables for libhdf5 load no code, change no result and
@@ -38,7 +38,7 @@ func TestEnvironment(t *testing.T) {
 	require.Empty(t, stderr)
 	require.NoFileExists(t, mark)
 	// A program without this package loads the plug-in.
-	cmd := exec.Command(need.Tool(t, "h5dump"), "-H", filepath.Join(dir, "a.h5"))
+	cmd := exec.Command(testenv.Tool(t, "h5dump"), "-H", filepath.Join(dir, "a.h5"))
 	cmd.Env = append(os.Environ(), "HDF5_PLUGIN_PATH="+dir, "HDF5_VOL_CONNECTOR=missing")
 	_ = cmd.Run()
 	require.FileExists(t, mark)
@@ -48,7 +48,7 @@ func TestEnvironment(t *testing.T) {
 // plug-in creates when a process loads it.
 func markingPlugin(t *testing.T, kind int) (dir, mark string) {
 	t.Helper()
-	cc := need.Compiler(t)
+	cc := testenv.Compiler(t)
 	dir = t.TempDir()
 	mark = filepath.Join(dir, "loaded")
 	source := filepath.Join(dir, "plugin.c")

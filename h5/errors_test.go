@@ -16,7 +16,7 @@ import (
 
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/h5/h5value"
-	"github.com/hyperslab/hyperslab/internal/testkit/need"
+	"github.com/hyperslab/hyperslab/internal/testkit/testenv"
 )
 
 // writeSample creates a file with a group, an attribute, and a compressed and a checksummed
@@ -170,7 +170,7 @@ func TestTruncatedFile(t *testing.T) {
 // ErrCorrupt. It changes bytes of the superblock, of the beginning of every structure and of the
 // object headers, in the oldest and the newest format.
 func TestDamagedFile(t *testing.T) {
-	need.NoAssertions(t)
+	testenv.NoAssertions(t)
 	missing := h5.CorruptRows()
 	delete(missing, "H5E_OHDR H5E_CANTINIT") // libhdf5 detects the cause earlier
 	for _, row := range []string{"H5E_CACHE H5E_BADTYPE", "H5E_VOL H5E_BADSIZE", "H5E_REFERENCE H5E_CANTDECODE"} {

@@ -16,7 +16,7 @@ import (
 	"syscall"
 
 	"github.com/hyperslab/hyperslab/internal/files/filelock"
-	"github.com/hyperslab/hyperslab/internal/files/regular"
+	"github.com/hyperslab/hyperslab/internal/files/regularfile"
 )
 
 // Mode is the access mode of an open file.
@@ -138,7 +138,7 @@ func checkFile(path string, a *FileAccess) error {
 	if err != nil || info.IsDir() {
 		return nil // libhdf5 reports the error
 	}
-	if err := regular.Check(path, info); err != nil {
+	if err := regularfile.Check(path, info); err != nil {
 		return fmt.Errorf("%w: %w", ErrNotHDF5, err)
 	}
 	return nil

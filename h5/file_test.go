@@ -17,7 +17,7 @@ import (
 
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/h5/h5value"
-	"github.com/hyperslab/hyperslab/internal/testkit/need"
+	"github.com/hyperslab/hyperslab/internal/testkit/testenv"
 )
 
 // TestFileCreation checks that Creation returns the options with which a file was created, both
@@ -436,7 +436,7 @@ func TestSWMR(t *testing.T) {
 		cmd *exec.Cmd
 	}
 	start := func() reader {
-		cmd := need.Self("-test.run=^TestSWMR$")
+		cmd := testenv.Self("-test.run=^TestSWMR$")
 		cmd.Env = append(os.Environ(), "HYPERSLAB_H5_SWMR="+path)
 		in, err := cmd.StdinPipe()
 		require.NoError(t, err)

@@ -13,7 +13,7 @@ import (
 
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/h5/h5value"
-	"github.com/hyperslab/hyperslab/internal/testkit/need"
+	"github.com/hyperslab/hyperslab/internal/testkit/testenv"
 )
 
 // TestFilters_BuiltIn checks that libhdf5's own filters, alone and in pipelines, are described as
@@ -39,7 +39,7 @@ func TestFilters_BuiltIn(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			for _, id := range tt.ids {
 				if a, err := h5.FilterAvailable(id); err != nil || !a.Encode {
-					need.Missing(t, "the linked library has no filter %d", id)
+					testenv.Missing(t, "the linked library has no filter %d", id)
 				}
 			}
 			d := newDataset(t, h5.Int(4, h5.LittleEndian), h5.SimpleSpace(1000), &h5.DatasetOptions{ChunkShape: []int64{250}, Filters: tt.filters})
@@ -334,9 +334,9 @@ func TestRegisterFilter_goroutines(t *testing.T) {
 
 // TestPlugins checks that a plug-in is loaded from an allowed directory only.
 func TestPlugins(t *testing.T) {
-	cc := need.Compiler(t)
+	cc := testenv.Compiler(t)
 	const id = 40777
-	include := need.Libraries(t)
+	include := testenv.Libraries(t)
 	directory, empty := t.TempDir(), t.TempDir()
 	source := filepath.Join(empty, "plugin.c")
 	require.NoError(t, os.WriteFile(source, []byte(`

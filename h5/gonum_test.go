@@ -20,7 +20,7 @@ import (
 
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/h5/h5value"
-	"github.com/hyperslab/hyperslab/internal/testkit/need"
+	"github.com/hyperslab/hyperslab/internal/testkit/testenv"
 )
 
 func init() { peerInProcess = true }
@@ -228,7 +228,7 @@ func TestGonumKnownFailures(t *testing.T) {
 		require.Equal(t, rows, got)
 	})
 	t.Run("strings of variable length", func(t *testing.T) {
-		child := need.Self("-test.run", "^TestGonum_ReadsStrings$")
+		child := testenv.Self("-test.run", "^TestGonum_ReadsStrings$")
 		child.Env = append(os.Environ(), "HYPERSLAB_PEER_READS="+path)
 		out, err := child.CombinedOutput()
 		var exit *exec.ExitError

@@ -12,7 +12,7 @@ import (
 
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/h5/h5value"
-	"github.com/hyperslab/hyperslab/internal/testkit/need"
+	"github.com/hyperslab/hyperslab/internal/testkit/testenv"
 )
 
 func openIDs(t testing.TB) int64 {
@@ -147,7 +147,7 @@ func TestHandle_ForgottenOwners(t *testing.T) {
 func TestManyGoroutines(t *testing.T) {
 	dir := t.TempDir()
 	rounds := 30
-	if !need.All() {
+	if !testenv.All() {
 		rounds = 10
 	}
 	defer h5.ExpectForgotten()()

@@ -11,14 +11,14 @@ import (
 
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/h5/h5value"
-	"github.com/hyperslab/hyperslab/internal/testkit/need"
+	"github.com/hyperslab/hyperslab/internal/testkit/testenv"
 	"github.com/hyperslab/hyperslab/internal/testkit/testutil"
 )
 
 // TestInterop_tools checks that the tools of libhdf5 read files of this package: h5dump prints the
 // values, and h5diff finds no difference between two layouts of the same numbers.
 func TestInterop_tools(t *testing.T) {
-	h5dump, h5diff := need.Tool(t, "h5dump"), need.Tool(t, "h5diff")
+	h5dump, h5diff := testenv.Tool(t, "h5dump"), testenv.Tool(t, "h5diff")
 	path := filepath.Join(t.TempDir(), "x.h5")
 	f, err := h5.Create(path, nil)
 	require.NoError(t, err)

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hyperslab/hyperslab/h5"
-	"github.com/hyperslab/hyperslab/internal/testkit/need"
+	"github.com/hyperslab/hyperslab/internal/testkit/testenv"
 )
 
 func TestLink_kinds(t *testing.T) {
@@ -84,7 +84,7 @@ func TestLink_removeWhileListing(t *testing.T) {
 // created, listed in every supported order, found by name and by index, and removed.
 func TestManyLinks(t *testing.T) {
 	n := 5_000
-	if need.All() {
+	if testenv.All() {
 		n = 100_000
 	}
 	for _, tt := range []struct {

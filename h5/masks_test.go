@@ -15,7 +15,7 @@ import (
 
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/h5/h5value"
-	"github.com/hyperslab/hyperslab/internal/testkit/need"
+	"github.com/hyperslab/hyperslab/internal/testkit/testenv"
 )
 
 // maskedFile creates a file with one dataset of 8 elements in two chunks. Its only filter is
@@ -359,7 +359,7 @@ func TestDataset_WriteChunk_anyOrder(t *testing.T) {
 		check()
 	})
 	for _, count := range []int{masked, refused, did} {
-		need.Occurred(t, count, n)
+		testenv.Occurred(t, count, n)
 	}
 }
 

@@ -18,7 +18,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/hyperslab/hyperslab/internal/files/regular"
+	"github.com/hyperslab/hyperslab/internal/files/regularfile"
 	"github.com/hyperslab/hyperslab/internal/guard"
 )
 
@@ -35,7 +35,7 @@ func memberSet(path string, why error) (set string, d Driver, ok bool) {
 	if !errors.As(why, &e) || len(e.Stack) == 0 {
 		return "", nil, false
 	}
-	file, info, err := regular.Open(path)
+	file, info, err := regularfile.Open(path)
 	if err != nil {
 		return "", nil, false
 	}

@@ -11,7 +11,7 @@ import (
 
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/h5/h5value"
-	"github.com/hyperslab/hyperslab/internal/testkit/need"
+	"github.com/hyperslab/hyperslab/internal/testkit/testenv"
 )
 
 // TestMixedOperations performs up to 100,000 operations of every kind on one file from 64
@@ -19,7 +19,7 @@ import (
 // correct, and no id may stay open.
 func TestMixedOperations(t *testing.T) {
 	total := 100_000
-	if !need.All() {
+	if !testenv.All() {
 		total = 19_200
 	}
 	const workers = 64

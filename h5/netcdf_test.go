@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hyperslab/hyperslab/h5"
-	"github.com/hyperslab/hyperslab/internal/testkit/need"
+	"github.com/hyperslab/hyperslab/internal/testkit/testenv"
 )
 
 // A netCDF copies a netCDF-4 file with functions of package h5 only: groups and attributes in
@@ -254,7 +254,7 @@ print("same", len(sys.argv) // 2)
 func TestNetCDF_tools(t *testing.T) {
 	dir := t.TempDir()
 	run := func(name string, args ...string) string {
-		out, err := exec.Command(need.Program(t, name), args...).CombinedOutput()
+		out, err := exec.Command(testenv.Program(t, name), args...).CombinedOutput()
 		require.NoError(t, err, "%s %v: %s", name, args, out)
 		return string(out)
 	}

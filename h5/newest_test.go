@@ -16,7 +16,7 @@ import (
 
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/h5/h5value"
-	"github.com/hyperslab/hyperslab/internal/testkit/need"
+	"github.com/hyperslab/hyperslab/internal/testkit/testenv"
 )
 
 // smallFloats are HDF5 2's predefined small floats (H5T_FLOAT_…), each with its datatype and a
@@ -233,7 +233,7 @@ func TestNewest_types(t *testing.T) {
 		args = append(args, name)
 	}
 	if out := python(t, newestScript, args...); out != "" {
-		need.Missing(t, "h5py has %s", out)
+		testenv.Missing(t, "h5py has %s", out)
 	}
 	f, err := h5.Open(path, h5.ReadOnly)
 	require.NoError(t, err)

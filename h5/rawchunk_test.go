@@ -19,14 +19,14 @@ import (
 
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/h5/h5value"
-	"github.com/hyperslab/hyperslab/internal/testkit/need"
+	"github.com/hyperslab/hyperslab/internal/testkit/testenv"
 )
 
 // TestRawChunk_32Dimensions checks that the functions for raw chunks refuse datasets of 32
 // dimensions, because libhdf5's functions write past the end of a table. All other functions must
 // work for such a dataset.
 func TestRawChunk_32Dimensions(t *testing.T) {
-	need.NoAssertions(t)
+	testenv.NoAssertions(t)
 	level := 1
 	dims, chunks := slices.Repeat([]int64{1}, h5.MaxRank), slices.Repeat([]int64{1}, h5.MaxRank)
 	dims[0], chunks[0] = 8, 4
@@ -419,7 +419,7 @@ func TestChunkAddresses(t *testing.T) {
 	block := filepath.Join(t.TempDir(), "block")
 	require.NoError(t, os.WriteFile(block, bytes.Repeat([]byte{'u'}, 512), 0o644))
 	jammed := filepath.Join(t.TempDir(), "jammed.h5")
-	out, err := exec.Command(need.Tool(t, "h5jam"), "-i", path, "-u", block, "-o", jammed).CombinedOutput()
+	out, err := exec.Command(testenv.Tool(t, "h5jam"), "-i", path, "-u", block, "-o", jammed).CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	for _, p := range []string{path, jammed} {
 		f, err := h5.Open(p, h5.ReadOnly)

@@ -8,7 +8,7 @@ import (
 
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/h5/h5value"
-	"github.com/hyperslab/hyperslab/internal/testkit/need"
+	"github.com/hyperslab/hyperslab/internal/testkit/testenv"
 )
 
 // TestReferences checks that references of every kind can be created, stored, read and followed in
@@ -144,7 +144,7 @@ func TestReference_invalid(t *testing.T) {
 // files of libhdf5. They must be readable, and following one must return an error that identifies
 // it.
 func TestReference_dangling(t *testing.T) {
-	directory := filepath.Join(need.Directory(t, need.HDF5Source), "tools", "test", "h5dump", "testfiles")
+	directory := filepath.Join(testenv.Directory(t, testenv.HDF5Source), "tools", "test", "h5dump", "testfiles")
 	for name, tt := range map[string]struct {
 		dataset string
 		refs    int

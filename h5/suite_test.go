@@ -16,7 +16,7 @@ import (
 
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/h5/h5value"
-	"github.com/hyperslab/hyperslab/internal/testkit/need"
+	"github.com/hyperslab/hyperslab/internal/testkit/testenv"
 )
 
 func findFiles(t testing.TB, dir, ext string) []string {
@@ -121,8 +121,8 @@ func littleEndian(t h5.Datatype) h5.Datatype {
 // number must agree with h5dump's output, and objects that cannot be read must return an error of
 // this package.
 func TestLibrarysOwnFiles(t *testing.T) {
-	h5dump := need.Tool(t, "h5dump")
-	files := findFiles(t, filepath.Join(need.Directory(t, need.HDF5Source), "tools", "test"), ".h5")
+	h5dump := testenv.Tool(t, "h5dump")
+	files := findFiles(t, filepath.Join(testenv.Directory(t, testenv.HDF5Source), "tools", "test"), ".h5")
 	var opened, refused, datasets, compared, numbers, attrs, values int
 	for _, file := range files {
 		dumped := map[string]bool{}
@@ -292,7 +292,7 @@ func parseHeaders(dump string) map[string]header {
 // TestMissingFilters reads files with filters that this package does not include. Everything except
 // the elements must be readable, and the error must name the filter.
 func TestMissingFilters(t *testing.T) {
-	dir := need.Directory(t, need.Corpus)
+	dir := testenv.Directory(t, testenv.Corpus)
 	names := map[int]bool{}
 	read := 0
 	for _, file := range append(findFiles(t, filepath.Join(dir, "hdf5-filters"), ".h5"), findFiles(t, filepath.Join(dir, "caterva2"), ".h5")...) {

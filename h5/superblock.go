@@ -15,7 +15,7 @@ import (
 	"runtime"
 	"strings"
 
-	"github.com/hyperslab/hyperslab/internal/files/regular"
+	"github.com/hyperslab/hyperslab/internal/files/regularfile"
 	"github.com/hyperslab/hyperslab/internal/guard"
 )
 
@@ -128,7 +128,7 @@ func toCheck(name string, given *os.File) (*os.File, fs.FileInfo, error) {
 			return given, is, nil
 		}
 	}
-	return regular.Open(name)
+	return regularfile.Open(name)
 }
 
 // fitReaderLocked is fitLocked for a file of OpenReaderAt.

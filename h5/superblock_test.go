@@ -15,7 +15,7 @@ import (
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/h5/h5value"
 	"github.com/hyperslab/hyperslab/internal/format/h5file"
-	"github.com/hyperslab/hyperslab/internal/testkit/need"
+	"github.com/hyperslab/hyperslab/internal/testkit/testenv"
 )
 
 // widest returns a valid file with addresses of 32 bytes, which contains an empty group.
@@ -89,7 +89,7 @@ func TestSuperblock_longAddresses(t *testing.T) {
 // TestSuperblock_unclosedNotTruncated checks files whose writer was killed before it stored the end
 // of the file. They must open for reading, and must never be truncated.
 func TestSuperblock_unclosedNotTruncated(t *testing.T) {
-	need.NoAssertions(t)
+	testenv.NoAssertions(t)
 	refused := func(path string) *h5.UnclosedError {
 		t.Helper()
 		before, err := os.ReadFile(path)
@@ -117,7 +117,7 @@ func TestSuperblock_unclosedNotTruncated(t *testing.T) {
 	for name, want := range map[string]*h5.UnclosedError{
 		"noclose": {End: 2048, Size: 2448}, "less": {End: 512, Size: 2565}, "user_less": {End: 3000, Size: 3077},
 	} {
-		b, err := os.ReadFile(need.Files(t, need.HDF5Source, "tools/test/misc/testfiles/h5clear_fsm_persist_"+name+".h5")[0])
+		b, err := os.ReadFile(testenv.Files(t, testenv.HDF5Source, "tools/test/misc/testfiles/h5clear_fsm_persist_"+name+".h5")[0])
 		require.NoError(t, err)
 		path := filepath.Join(dir, name)
 		require.NoError(t, os.WriteFile(path, b, 0o600))
@@ -161,7 +161,7 @@ func TestSuperblock_unclosedNotTruncated(t *testing.T) {
 	refused(path)
 	require.NoError(t, other.Close())
 	refused(path)
-	out, err := exec.Command(need.Tool(t, "h5clear"), "--increment=512", path).CombinedOutput()
+	out, err := exec.Command(testenv.Tool(t, "h5clear"), "--increment=512", path).CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	opens(path, h5.ReadWrite)
 	info, err := os.Stat(path)
@@ -195,7 +195,7 @@ func grownUnclosed(t *testing.T, path string, low h5.LibVer) (f *h5.File, d *h5.
 // to open the file for writing and does not truncate it, because a flag marks it as open. After the
 // flag is cleared, this package must refuse the file.
 func TestSuperblock_unclosed3(t *testing.T) {
-	need.NoAssertions(t)
+	testenv.NoAssertions(t)
 	dir := t.TempDir()
 	path := filepath.Join(dir, "a.h5")
 	f, d, values, _ := grownUnclosed(t, path, h5.V110)

@@ -9,7 +9,7 @@ import (
 
 	"github.com/hyperslab/hyperslab/internal/errs"
 	"github.com/hyperslab/hyperslab/internal/files/filelock"
-	"github.com/hyperslab/hyperslab/internal/files/regular"
+	"github.com/hyperslab/hyperslab/internal/files/regularfile"
 )
 
 // Sentinels of the package; match them with errors.Is. A missing ability of a backend is the
@@ -29,8 +29,8 @@ var (
 	ErrNotFound = errs.ErrNotFound // errors.Is(ErrNotFound, fs.ErrNotExist) is true
 	ErrExists   = errs.ErrExists
 
-	ErrLocked   = errs.ErrLocked      // another writer holds the lock of the file for longer than the context allows to wait
-	ErrReplaced = regular.ErrReplaced // another program replaced or changed the file of an open array
+	ErrLocked   = errs.ErrLocked          // another writer holds the lock of the file for longer than the context allows to wait
+	ErrReplaced = regularfile.ErrReplaced // another program replaced or changed the file of an open array
 )
 
 // Lock is the lock of a file or directory, which excludes its other writers. hyperslab.LockFile

@@ -11,15 +11,15 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"github.com/hyperslab/hyperslab/internal/testkit/need"
 	"github.com/hyperslab/hyperslab/internal/testkit/samples"
+	"github.com/hyperslab/hyperslab/internal/testkit/testenv"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
 // oracle runs a query of testdata/oracle.py.
 func oracle(t *testing.T, verb string, question, answer any) {
 	t.Helper()
-	interpreter := need.Python(t, "numpy")
+	interpreter := testenv.Python(t, "numpy")
 	in, err := json.Marshal(question)
 	require.NoError(t, err)
 	cmd := exec.Command(interpreter, "testdata/oracle.py", verb)

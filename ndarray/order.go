@@ -8,7 +8,7 @@ import (
 	"errors"
 	"slices"
 
-	"github.com/hyperslab/hyperslab/internal/chunked/inorder"
+	"github.com/hyperslab/hyperslab/internal/chunked/ordered"
 	"github.com/hyperslab/hyperslab/internal/grid"
 )
 
@@ -18,7 +18,7 @@ const mostWaiting = 32 << 20
 // order controls the writes of a job to one array.
 type order struct {
 	dst     *Array
-	seq     inorder.Sequence // nil if the order does not change the file, or if there is only one writer
+	seq     ordered.Sequence // nil if the order does not change the file, or if there is only one writer
 	workers int              // 1 if the backend can order writes only with one writer; as requested otherwise
 	allowed int              // goroutines as requested; 0 means GOMAXPROCS
 	window  int64            // bytes of waiting chunks; 0 without seq
@@ -29,7 +29,7 @@ type order struct {
 // end, and call stop before writes that are not of whole chunks.
 func inOrder(ctx context.Context, dst *Array, workers int, memory int64, dir string) (*order, error) {
 	o := &order{dst: dst, workers: workers, allowed: workers, memory: memory}
-	b, ok := As[inorder.Sequencer](dst.backend)
+	b, ok := As[ordered.Sequencer](dst.backend)
 	if !ok || dst.m().ReadOnly || dst.m().NumElems() == 0 {
 		return o, nil
 	}

@@ -18,8 +18,8 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/hyperslab/hyperslab/internal/chunked/ahead"
-	"github.com/hyperslab/hyperslab/internal/chunked/inorder"
+	"github.com/hyperslab/hyperslab/internal/chunked/ordered"
+	"github.com/hyperslab/hyperslab/internal/chunked/readahead"
 	"github.com/hyperslab/hyperslab/internal/grid"
 )
 
@@ -302,7 +302,7 @@ func (p plan) run(ctx context.Context, buffers int, progress func(Progress), wor
 	var (
 		mu    sync.Mutex // serializes calls of progress
 		state = Progress{TotalBytes: p.total, TotalUnits: p.count}
-		gate  = &inorder.Gate{Ahead: math.MaxInt64}
+		gate  = &ordered.Gate{Ahead: math.MaxInt64}
 	)
 	if p.ahead > 0 {
 		gate.Ahead = p.ahead
@@ -368,11 +368,11 @@ func (p plan) run(ctx context.Context, buffers int, progress func(Progress), wor
 type prefetcher interface {
 	// Prefetch begins to fetch the elements of regions in the background, in bounded memory. The
 	// caller calls stop when it reads no more. Errors are those of the reads.
-	Prefetch(ctx context.Context, regions ahead.Regions) (stop func())
+	Prefetch(ctx context.Context, regions readahead.Regions) (stop func())
 }
 
 // prefetch calls Prefetch of the backend if it has that method.
-func (a *Array) prefetch(ctx context.Context, regions ahead.Regions) (stop func()) {
+func (a *Array) prefetch(ctx context.Context, regions readahead.Regions) (stop func()) {
 	stop = func() {}
 	_ = a.use("read", func() error {
 		if b, ok := As[prefetcher](a.backend); ok {
@@ -384,7 +384,7 @@ func (a *Array) prefetch(ctx context.Context, regions ahead.Regions) (stop func(
 }
 
 // regions yields the units in order.
-func (p *plan) regions() ahead.Regions {
+func (p *plan) regions() readahead.Regions {
 	return func(yield func(start, shape []int64) bool) {
 		for n := range p.count {
 			if r := p.units.Nth(n); !yield(r.Start, r.Shape) {

@@ -11,7 +11,7 @@ import (
 	"os"
 	"sync/atomic"
 
-	"github.com/hyperslab/hyperslab/internal/files/regular"
+	"github.com/hyperslab/hyperslab/internal/files/regularfile"
 	"github.com/hyperslab/hyperslab/internal/grid"
 	"github.com/hyperslab/hyperslab/internal/grid/boxes"
 )
@@ -94,7 +94,7 @@ func newScratch(like Meta, chunk []int64, dir string) (*scratch, error) {
 	if !ok {
 		return nil, fmt.Errorf("%w: a temporary file for %v elements in chunks of %v", ErrShape, m.Shape, chunk)
 	}
-	f, err := regular.Temp(dir)
+	f, err := regularfile.Temp(dir)
 	if err != nil {
 		return nil, fmt.Errorf("temporary file: %w", err)
 	}

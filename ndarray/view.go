@@ -10,7 +10,7 @@ import (
 	"slices"
 
 	"github.com/hyperslab/hyperslab/internal/chunked"
-	"github.com/hyperslab/hyperslab/internal/chunked/ahead"
+	"github.com/hyperslab/hyperslab/internal/chunked/readahead"
 	"github.com/hyperslab/hyperslab/internal/grid"
 )
 
@@ -151,7 +151,7 @@ func (v *view) under(r Region) Region {
 }
 
 // Prefetch implements prefetcher.
-func (v *view) Prefetch(ctx context.Context, regions ahead.Regions) (stop func()) {
+func (v *view) Prefetch(ctx context.Context, regions readahead.Regions) (stop func()) {
 	return v.a.prefetch(ctx, func(yield func(start, shape []int64) bool) {
 		for start, shape := range regions {
 			if r := v.under(Region{start, shape}); !yield(r.Start, r.Shape) {

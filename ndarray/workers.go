@@ -2,7 +2,7 @@
 
 package ndarray
 
-import memory "github.com/hyperslab/hyperslab/internal/chunked/scratch"
+import memory "github.com/hyperslab/hyperslab/internal/chunked/budget"
 
 // SetReadMemory limits the memory for stored and decoded chunks of all concurrent reads of the
 // process, by default 256 MiB, and returns the previous limit. Sizes are in bytes; a value below 1

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/hyperslab/hyperslab/internal/chunked/ahead"
+	"github.com/hyperslab/hyperslab/internal/chunked/readahead"
 	"github.com/hyperslab/hyperslab/internal/grid"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
@@ -18,7 +18,7 @@ const mostAhead = 64 << 20
 
 // prefetcher is implemented by backends of parts that can fetch elements before they are read.
 type prefetcher interface {
-	Prefetch(ctx context.Context, regions ahead.Regions) (stop func())
+	Prefetch(ctx context.Context, regions readahead.Regions) (stop func())
 }
 
 // pass is one pass over a box of the joined array. The box of each part is fetched from the first
@@ -34,8 +34,8 @@ type pass struct {
 // Prefetch fetches the elements of regions in the background and in bounded memory, so that reads
 // of parts at URLs are merged into few requests. It fetches nothing if the regions lead to the same
 // part again and again and do not fit into the cache.
-func (j *joined) Prefetch(ctx context.Context, regions ahead.Regions) (stop func()) {
-	start, end := ahead.Bounds(regions)
+func (j *joined) Prefetch(ctx context.Context, regions readahead.Regions) (stop func()) {
+	start, end := readahead.Bounds(regions)
 	if start == nil {
 		return func() {}
 	}
@@ -64,7 +64,7 @@ func (j *joined) Prefetch(ctx context.Context, regions ahead.Regions) (stop func
 
 // inOrder reports whether regions in row-major order read one part after the other: each region
 // lies in one shard, and before the last axis with several shards a shard is one region thick.
-func (j *joined) inOrder(regions ahead.Regions) bool {
+func (j *joined) inOrder(regions readahead.Regions) bool {
 	for start, shape := range regions {
 		last := -1
 		for i, n := range j.stage.Shard {

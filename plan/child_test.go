@@ -18,7 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hyperslab/hyperslab"
-	"github.com/hyperslab/hyperslab/internal/testkit/need"
+	"github.com/hyperslab/hyperslab/internal/testkit/testenv"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/plan"
 )
@@ -223,8 +223,8 @@ func workKilled(t *testing.T, p *plan.Plan, kills int, visible func() bool) {
 
 func TestPlan_Work_killed(t *testing.T) {
 	dir := t.TempDir()
-	kills, shape, some := 1, []int64{48, 64, 64}, need.Sample(kinds(), 3)
-	if need.All() {
+	kills, shape, some := 1, []int64{48, 64, 64}, testenv.Sample(kinds(), 3)
+	if testenv.All() {
 		kills, shape = 5, []int64{96, 128, 128}
 	}
 	wave(t, dir+"/a.h5:/x", floats(shape, []int64{8, 16, 64}))

@@ -18,7 +18,7 @@ import (
 	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/internal/format/cframe"
 	"github.com/hyperslab/hyperslab/internal/location/locate"
-	"github.com/hyperslab/hyperslab/internal/location/web"
+	"github.com/hyperslab/hyperslab/internal/location/urlfile"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -148,7 +148,7 @@ func (p *Plan) publish(ctx context.Context, s store, receipts map[int64]*receipt
 	if spec.Attrs, err = p.attributes(attrs); err != nil {
 		return err
 	}
-	remote := web.IsURL(at.File)
+	remote := urlfile.IsURL(at.File)
 	url := at.File
 	if remote {
 		dir, remove, err := temporary(ctx, o.TempDir)
@@ -177,7 +177,7 @@ func (p *Plan) upload(ctx context.Context, file, url string) error {
 	if p.Target.Sparse {
 		file, url = filepath.Join(file, cframe.IndexFile), strings.TrimSuffix(url, "/")+"/"+cframe.IndexFile
 	}
-	return exclusive(ctx, url, web.Upload{Path: file})
+	return exclusive(ctx, url, urlfile.Upload{Path: file})
 }
 
 // present reports whether an array of the target can be opened.

@@ -20,7 +20,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/hyperslab/hyperslab/internal/grid"
-	"github.com/hyperslab/hyperslab/internal/location/web"
+	"github.com/hyperslab/hyperslab/internal/location/urlfile"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -217,8 +217,8 @@ func (p *Plan) conclude(ctx context.Context, dtype ndarray.DType, receipts map[i
 // writeOutcome publishes the document, unless an earlier Commit that was stopped has published it.
 func (p *Plan) writeOutcome(ctx context.Context, content []byte) (err error) {
 	url := p.Target.Location
-	if web.IsURL(url) {
-		err = exclusive(ctx, url, web.Upload{Content: content})
+	if urlfile.IsURL(url) {
+		err = exclusive(ctx, url, urlfile.Upload{Content: content})
 	} else {
 		err = createFile(ctx, url, content)
 	}
@@ -232,8 +232,8 @@ func (p *Plan) writeOutcome(ctx context.Context, content []byte) (err error) {
 func (p *Plan) concluded(ctx context.Context) error {
 	var b []byte
 	var err error
-	if url := p.Target.Location; web.IsURL(url) {
-		b, err = web.Get().Read(ctx, url, mostBytes)
+	if url := p.Target.Location; urlfile.IsURL(url) {
+		b, err = urlfile.Get().Read(ctx, url, mostBytes)
 	} else {
 		b, err = os.ReadFile(url)
 	}

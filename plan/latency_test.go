@@ -9,7 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/hyperslab/hyperslab/internal/testkit/need"
+	"github.com/hyperslab/hyperslab/internal/testkit/testenv"
 	"github.com/hyperslab/hyperslab/plan"
 )
 
@@ -18,7 +18,7 @@ import (
 // eighth of the time of one; 1 is ideal. Without HYPERSLAB_ALL the latency is too short for it.
 func BenchmarkPlan_Work_latency(b *testing.B) {
 	latency := 2 * time.Millisecond
-	if need.All() {
+	if testenv.All() {
 		latency = 100 * time.Millisecond
 	}
 	serve(b, func(w http.ResponseWriter, r *http.Request, next http.Handler) {

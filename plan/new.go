@@ -14,7 +14,7 @@ import (
 	"github.com/hyperslab/hyperslab/internal/format/detect"
 	"github.com/hyperslab/hyperslab/internal/grid"
 	"github.com/hyperslab/hyperslab/internal/location/locate"
-	"github.com/hyperslab/hyperslab/internal/location/web"
+	"github.com/hyperslab/hyperslab/internal/location/urlfile"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/b2nd"
 	"github.com/hyperslab/hyperslab/ndarray/hdf5"
@@ -114,7 +114,7 @@ func newPlan(ctx context.Context, operation, src, dst string, options *Options) 
 	if err != nil {
 		return nil, err
 	}
-	if web.IsURL(to.File) && !isS3(to.File) {
+	if urlfile.IsURL(to.File) && !isS3(to.File) {
 		return nil, fmt.Errorf("%w: a target on a web server, want s3://bucket/key", errors.ErrUnsupported)
 	}
 	a, err := hyperslab.Open(ctx, src, &hyperslab.OpenOptions{DType: o.DType})
@@ -223,7 +223,7 @@ func target(t *Target, to locate.Location, m ndarray.Meta, attrs ndarray.Attrs, 
 		if o.Sparse {
 			return spec, fmt.Errorf("%w: a sparse array of format %s", ndarray.ErrParam, format)
 		}
-		if !o.Compact && web.IsURL(to.File) {
+		if !o.Compact && urlfile.IsURL(to.File) {
 			return spec, fmt.Errorf("%w: a virtual dataset in an object store, want a compact target", errors.ErrUnsupported)
 		}
 		if to.Object == "" {
@@ -327,7 +327,7 @@ func (p *Plan) divide(m ndarray.Meta, chunks []int64, shardBytes int64, twice bo
 	if source != nil {
 		p.ProcessMemory += indexMemory(p.Source.Format) * (total / chunk(source))
 	}
-	if web.IsURL(p.Source.Location) || web.IsURL(p.Target.Location) {
+	if urlfile.IsURL(p.Source.Location) || urlfile.IsURL(p.Target.Location) {
 		p.ProcessMemory += remoteMemory
 	}
 	if p.Target.Chunks != nil {

@@ -20,7 +20,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/hyperslab/hyperslab/internal/format/cframe"
-	"github.com/hyperslab/hyperslab/internal/location/web"
+	"github.com/hyperslab/hyperslab/internal/location/urlfile"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -44,13 +44,13 @@ var errCommitted = fmt.Errorf("%w: the plan was committed in the meantime", ndar
 
 func (o *objects) create(ctx context.Context, name string, content []byte) error {
 	if name != claim {
-		if _, err := web.Get().Stat(ctx, o.location(claim)); errors.Is(err, fs.ErrNotExist) {
+		if _, err := urlfile.Get().Stat(ctx, o.location(claim)); errors.Is(err, fs.ErrNotExist) {
 			return errCommitted
 		} else if err != nil {
 			return err
 		}
 	}
-	return exclusive(ctx, o.location(name), web.Upload{Content: content})
+	return exclusive(ctx, o.location(name), urlfile.Upload{Content: content})
 }
 
 // mostConflicts is the number of times that an upload is repeated after a conflict.
@@ -59,13 +59,13 @@ const mostConflicts = 8
 // exclusive uploads an object that must not exist. A store may refuse an upload because of a
 // concurrent one whose object is not visible yet, or never will be. The upload is then repeated, so
 // that after fs.ErrExist the object exists.
-func exclusive(ctx context.Context, url string, u web.Upload) error {
+func exclusive(ctx context.Context, url string, u urlfile.Upload) error {
 	for i := 0; ; i++ {
-		err := web.Get().Upload(ctx, url, u)
+		err := urlfile.Get().Upload(ctx, url, u)
 		if !errors.Is(err, fs.ErrExist) || i == mostConflicts {
 			return err
 		}
-		if _, serr := web.Get().Stat(ctx, url); !errors.Is(serr, fs.ErrNotExist) {
+		if _, serr := urlfile.Get().Stat(ctx, url); !errors.Is(serr, fs.ErrNotExist) {
 			return err
 		}
 		select {
@@ -77,7 +77,7 @@ func exclusive(ctx context.Context, url string, u web.Upload) error {
 }
 
 func (o *objects) read(ctx context.Context, name string) ([]byte, error) {
-	b, err := web.Get().Read(ctx, o.location(name), mostBytes+1)
+	b, err := urlfile.Get().Read(ctx, o.location(name), mostBytes+1)
 	if err == nil && len(b) > mostBytes {
 		err = tooLarge(name)
 	}
@@ -85,7 +85,7 @@ func (o *objects) read(ctx context.Context, name string) ([]byte, error) {
 }
 
 func (o *objects) list(ctx context.Context) (names []string, err error) {
-	err = web.Get().List(ctx, o.url, func(e web.Entry) error {
+	err = urlfile.Get().List(ctx, o.url, func(e urlfile.Entry) error {
 		names = append(names, e.Name)
 		return nil
 	})
@@ -98,10 +98,10 @@ func (o *objects) scratch(name string) (path string, done func() error, err erro
 }
 
 func (o *objects) put(ctx context.Context, r *receipt, path string) error {
-	if err := web.Get().Upload(ctx, o.location(r.Part), web.Upload{Path: path}); err != nil {
+	if err := urlfile.Get().Upload(ctx, o.location(r.Part), urlfile.Upload{Path: path}); err != nil {
 		return err
 	}
-	e, err := web.Get().Stat(ctx, o.location(r.Part))
+	e, err := urlfile.Get().Stat(ctx, o.location(r.Part))
 	r.Tag = e.Tag
 	return err
 }
@@ -142,9 +142,9 @@ func (o *objects) putChunks(ctx context.Context, r *receipt, path string, number
 func addTag(h hash.Hash, size int64, tag string) { _, _ = fmt.Fprintf(h, "%d %s\n", size, tag) }
 
 // putChunk uploads a chunk file. An earlier attempt may have stored the same one.
-func (o *objects) putChunk(ctx context.Context, name, path string) (e web.Entry, err error) {
+func (o *objects) putChunk(ctx context.Context, name, path string) (e urlfile.Entry, err error) {
 	url := o.target + "/" + name
-	err = exclusive(ctx, url, web.Upload{Path: path})
+	err = exclusive(ctx, url, urlfile.Upload{Path: path})
 	if errors.Is(err, fs.ErrExist) {
 		_, want, err := sum(ctx, path, nil)
 		if err != nil {
@@ -160,12 +160,12 @@ func (o *objects) putChunk(ctx context.Context, name, path string) (e web.Entry,
 	} else if err != nil {
 		return e, err
 	}
-	return web.Get().Stat(ctx, url)
+	return urlfile.Get().Stat(ctx, url)
 }
 
 // sumObject returns the size and SHA-256 of an object.
 func sumObject(ctx context.Context, url string) (size int64, digest string, err error) {
-	object, err := web.Get().Open(ctx, url)
+	object, err := urlfile.Get().Open(ctx, url)
 	if err != nil {
 		return 0, "", err
 	}
@@ -180,7 +180,7 @@ func (o *objects) intact(ctx context.Context, r *receipt) error {
 	if r.Part == "" {
 		return nil // chunksIntact checks the chunks of all shards
 	}
-	e, err := web.Get().Stat(ctx, o.location(r.Part))
+	e, err := urlfile.Get().Stat(ctx, o.location(r.Part))
 	if errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("%w: part %s of shard %d is missing", ErrReceipt, r.Part, r.Shard)
 	}
@@ -203,7 +203,7 @@ func (o *objects) chunksIntact(ctx context.Context, p *Plan, receipts map[int64]
 	chunks, stop := iter.Pull2(p.storedChunks(receipts))
 	defer stop()
 	c, size, more := chunks()
-	err := web.Get().List(ctx, o.target, func(e web.Entry) error {
+	err := urlfile.Get().List(ctx, o.target, func(e urlfile.Entry) error {
 		if !more || !strings.HasSuffix(e.Name, ".chunk") {
 			return nil
 		}
@@ -258,16 +258,16 @@ func (o *objects) renumber(ctx context.Context, p *Plan, receipts map[int64]*rec
 		for ; used[free]; free++ {
 		}
 		used[free] = true
-		b, err := web.Get().Read(ctx, o.target+"/"+cframe.ChunkFile(cframe.Offset(c.number)), size)
+		b, err := urlfile.Get().Read(ctx, o.target+"/"+cframe.ChunkFile(cframe.Offset(c.number)), size)
 		if err != nil {
 			return nil, err
 		}
 		url := o.target + "/" + cframe.ChunkFile(cframe.Offset(free))
-		err = web.Get().Upload(ctx, url, web.Upload{Content: b})
+		err = urlfile.Get().Upload(ctx, url, urlfile.Upload{Content: b})
 		if errors.Is(err, fs.ErrExist) { // of a Commit that was stopped
 			var old []byte
-			if old, err = web.Get().Read(ctx, url, size+1); err == nil && !bytes.Equal(old, b) {
-				err = fmt.Errorf("%w: %s is not of the plan", ndarray.ErrExists, web.Redact(url))
+			if old, err = urlfile.Get().Read(ctx, url, size+1); err == nil && !bytes.Equal(old, b) {
+				err = fmt.Errorf("%w: %s is not of the plan", ndarray.ErrExists, urlfile.Redact(url))
 			}
 		}
 		if err != nil {
@@ -279,7 +279,7 @@ func (o *objects) renumber(ctx context.Context, p *Plan, receipts map[int64]*rec
 }
 
 func (o *objects) remove(ctx context.Context, name string) error {
-	return web.Get().Remove(ctx, o.url, []string{name})
+	return urlfile.Get().Remove(ctx, o.url, []string{name})
 }
 
 // removeAll removes the plan, then the receipts, and then the parts. If it is stopped, a new
@@ -300,9 +300,9 @@ func (o *objects) removeAll(ctx context.Context) error {
 		}
 	}
 	for _, list := range [][]string{{claim}, receipts, parts} {
-		if err := web.Get().Remove(ctx, o.url, list); err != nil {
+		if err := urlfile.Get().Remove(ctx, o.url, list); err != nil {
 			return err
 		}
 	}
-	return errors.Join(web.Get().Abandon(ctx, o.url), web.Get().Abandon(ctx, o.target))
+	return errors.Join(urlfile.Get().Abandon(ctx, o.url), urlfile.Get().Abandon(ctx, o.target))
 }

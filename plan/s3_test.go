@@ -18,8 +18,8 @@ import (
 
 	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/cblosc/frameio"
-	"github.com/hyperslab/hyperslab/internal/testkit/need"
 	"github.com/hyperslab/hyperslab/internal/testkit/s3test"
+	"github.com/hyperslab/hyperslab/internal/testkit/testenv"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/plan"
 	"github.com/hyperslab/hyperslab/remote"
@@ -45,7 +45,7 @@ func bucket(t *testing.T, n int64) (s *s3test.Server, failed *atomic.Int64) {
 
 // often returns the rate of failed requests of tests that are not about failures.
 func often() int64 {
-	if need.All() {
+	if testenv.All() {
 		return 20
 	}
 	return 0
@@ -324,10 +324,10 @@ func TestPlan_Work_s3Killed(t *testing.T) {
 	shape := []int64{48, 64, 64}
 	wave(t, dir+"/a.b2nd", floats(shape, []int64{8, 16, 64}))
 	kills := 1
-	if need.All() {
+	if testenv.All() {
 		kills = 3
 	}
-	for _, k := range need.Sample(s3Kinds(), 3) {
+	for _, k := range testenv.Sample(s3Kinds(), 3) {
 		t.Run(k.name, func(t *testing.T) {
 			s, failed := bucket(t, 20)
 			temp := t.TempDir()
@@ -347,7 +347,7 @@ func TestPlan_Work_s3Killed(t *testing.T) {
 // TestPlan_Work_s3Requests compares the requests of 1,000 workers, each with one shard, with
 // docs/cluster/requests.md.
 func TestPlan_Work_s3Requests(t *testing.T) {
-	if !need.All() {
+	if !testenv.All() {
 		t.Skip("counted with HYPERSLAB_ALL, because TestStore_requests counts the calls below")
 	}
 	dir := t.TempDir()

@@ -21,7 +21,7 @@ import (
 	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/internal/format/cframe"
 	"github.com/hyperslab/hyperslab/internal/location/locate"
-	"github.com/hyperslab/hyperslab/internal/location/web"
+	"github.com/hyperslab/hyperslab/internal/location/urlfile"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -54,7 +54,7 @@ func identify(ctx context.Context, location string, m ndarray.Meta, attrs ndarra
 	if err != nil {
 		return s, err
 	}
-	if web.IsURL(at.File) {
+	if urlfile.IsURL(at.File) {
 		err := s.object(ctx, at.File, cmp.Or(strings.Trim(at.Object, "/"), firstColumn(m)), h)
 		s.Digest = hex.EncodeToString(h.Sum(nil))
 		return s, err
@@ -136,7 +136,7 @@ func (s *Source) object(ctx context.Context, url, column string, h io.Writer) (e
 	if column != "" {
 		names = append(names, "/"+column+"/meta/sizes")
 	}
-	var e web.Entry
+	var e urlfile.Entry
 	for _, name := range names {
 		e, err = version(ctx, strings.TrimSuffix(url, "/")+name)
 		if !errors.Is(err, fs.ErrNotExist) {
@@ -155,11 +155,11 @@ func (s *Source) object(ctx context.Context, url, column string, h io.Writer) (e
 }
 
 // version returns the size and the ETag of an object of S3 or of a web server.
-func version(ctx context.Context, url string) (e web.Entry, err error) {
+func version(ctx context.Context, url string) (e urlfile.Entry, err error) {
 	if isS3(url) {
-		return web.Get().Stat(ctx, url)
+		return urlfile.Get().Stat(ctx, url)
 	}
-	object, err := web.Get().Open(ctx, url)
+	object, err := urlfile.Get().Open(ctx, url)
 	if err != nil {
 		return e, err
 	}

@@ -22,10 +22,10 @@ import (
 
 	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/internal/files/atomicfile"
-	"github.com/hyperslab/hyperslab/internal/files/regular"
+	"github.com/hyperslab/hyperslab/internal/files/regularfile"
 	"github.com/hyperslab/hyperslab/internal/format/cframe"
 	"github.com/hyperslab/hyperslab/internal/location/locate"
-	"github.com/hyperslab/hyperslab/internal/location/web"
+	"github.com/hyperslab/hyperslab/internal/location/urlfile"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -70,7 +70,7 @@ type directory struct{ dir string }
 // newStore returns the store at a path or URL; tests replace it. temp is the directory for
 // temporary files; "" means os.TempDir.
 var newStore = func(dir, temp string) store {
-	if web.IsURL(dir) {
+	if urlfile.IsURL(dir) {
 		return &objects{url: dir, target: strings.TrimSuffix(dir, partsSuffix), temp: temp}
 	}
 	return directory{dir}
@@ -107,7 +107,7 @@ func createFile(ctx context.Context, path string, content []byte) (err error) {
 }
 
 func (d directory) read(ctx context.Context, name string) (_ []byte, err error) {
-	f, _, err := regular.Open(filepath.Join(d.dir, name))
+	f, _, err := regularfile.Open(filepath.Join(d.dir, name))
 	if err != nil {
 		return nil, err
 	}
@@ -190,7 +190,7 @@ const claim = "plan.json"
 // file returns the file or URL of the target.
 func (p *Plan) file() (string, error) {
 	at, err := locate.Parse(p.Target.Location)
-	if web.IsURL(at.File) {
+	if urlfile.IsURL(at.File) {
 		at.File = strings.TrimSuffix(at.File, "/")
 	}
 	return at.File, err
@@ -210,9 +210,9 @@ func (p *Plan) vacant(ctx context.Context) error {
 		names = append(names, file+shardsSuffix)
 	}
 	for _, name := range names {
-		if web.IsURL(file) {
-			if err = web.Get().Vacant(ctx, name); errors.Is(err, fs.ErrExist) {
-				return fmt.Errorf("%w: %s", ndarray.ErrExists, web.Redact(name))
+		if urlfile.IsURL(file) {
+			if err = urlfile.Get().Vacant(ctx, name); errors.Is(err, fs.ErrExist) {
+				return fmt.Errorf("%w: %s", ndarray.ErrExists, urlfile.Redact(name))
 			}
 		} else if _, err = os.Lstat(name); err == nil {
 			return fmt.Errorf("%w: %s", ndarray.ErrExists, name)
@@ -369,7 +369,7 @@ func sum(ctx context.Context, path string, chunks []int64) (size int64, digest s
 
 // add writes the content of a file to a hash.
 func add(ctx context.Context, h hash.Hash, path string) (size int64, err error) {
-	f, _, err := regular.Open(path)
+	f, _, err := regularfile.Open(path)
 	if err != nil {
 		return 0, err
 	}

@@ -14,7 +14,7 @@ import (
 
 	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/cblosc/frameio"
-	"github.com/hyperslab/hyperslab/internal/testkit/need"
+	"github.com/hyperslab/hyperslab/internal/testkit/testenv"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/plan"
 )
@@ -75,7 +75,7 @@ func TestPlan_Commit_virtual(t *testing.T) {
 		requireEqual(t, dir+"/a.b2nd", out+"/50%b.h5:/g/x")
 	})
 	t.Run("h5py", func(t *testing.T) {
-		python := need.Python(t, "h5py")
+		python := testenv.Python(t, "h5py")
 		code := `import sys, h5py, numpy as np
 with h5py.File(sys.argv[1]) as f, h5py.File(sys.argv[2]) as g:
     d, want = f["/g/x"], g["/x"]
@@ -89,7 +89,7 @@ with h5py.File(sys.argv[1]) as f, h5py.File(sys.argv[2]) as g:
 		require.NoError(t, err, string(b))
 	})
 	t.Run("h5dump", func(t *testing.T) {
-		cmd := exec.Command(need.Tool(t, "h5dump"), "-d", "/g/x", "-s", "36,49,59", "-c", "1,1,2", out+"/out.h5")
+		cmd := exec.Command(testenv.Tool(t, "h5dump"), "-d", "/g/x", "-s", "36,49,59", "-c", "1,1,2", out+"/out.h5")
 		cmd.Dir = t.TempDir()
 		b, err := cmd.CombinedOutput()
 		require.NoError(t, err, string(b))
@@ -135,7 +135,7 @@ with h5py.File(sys.argv[1]) as f, h5py.File(sys.argv[2]) as g:
 		require.NoError(t, err)
 		defer func() { require.NoError(t, a.Close()) }()
 		require.Equal(t, []int64{-1, 60, 61}, a.Meta().MaxShape)
-		b, err := exec.Command(need.Tool(t, "h5dump"), "-d", "/x", "-s", "36,49,60", "-c", "1,1,1", out+"/out.h5").CombinedOutput()
+		b, err := exec.Command(testenv.Tool(t, "h5dump"), "-d", "/x", "-s", "36,49,60", "-c", "1,1,1", out+"/out.h5").CombinedOutput()
 		require.NoError(t, err, string(b))
 		require.Contains(t, string(b), "( 37, 50, 61 ) / ( H5S_UNLIMITED, 60, 61 )")
 	})

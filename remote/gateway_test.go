@@ -12,7 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/hyperslab/hyperslab/internal/location/web"
+	"github.com/hyperslab/hyperslab/internal/location/urlfile"
 	"github.com/hyperslab/hyperslab/internal/testkit/s3test"
 )
 
@@ -42,11 +42,11 @@ func TestClient_upload_gateway(t *testing.T) {
 		url := "s3://data/" + name
 		file := writeFile(t, body)
 		require.NoError(t, c.vacant(t.Context(), url))
-		require.NoError(t, c.upload(t.Context(), url, web.Upload{Path: file}))
+		require.NoError(t, c.upload(t.Context(), url, urlfile.Upload{Path: file}))
 		requireObject(t, c, url, body)
 		require.ErrorIs(t, c.vacant(t.Context(), url), fs.ErrExist)
-		require.ErrorIs(t, c.upload(t.Context(), url, web.Upload{Path: file}), fs.ErrExist, name)
-		require.NoError(t, c.upload(t.Context(), url, web.Upload{Path: writeFile(t, append(body, 7)), Replace: true}))
+		require.ErrorIs(t, c.upload(t.Context(), url, urlfile.Upload{Path: file}), fs.ErrExist, name)
+		require.NoError(t, c.upload(t.Context(), url, urlfile.Upload{Path: writeFile(t, append(body, 7)), Replace: true}))
 		requireObject(t, c, url, append(body, 7))
 	}
 	require.NotContains(t, pending(t, c), "UploadId>")
@@ -58,7 +58,7 @@ func TestClient_upload_gateway(t *testing.T) {
 	t.Run("interrupted", func(t *testing.T) {
 		ctx, cancel := context.WithCancelCause(t.Context())
 		var parts atomic.Int64
-		err := c.upload(ctx, "s3://data/stopped", web.Upload{Path: writeFile(t, large), Progress: func(int64) {
+		err := c.upload(ctx, "s3://data/stopped", urlfile.Upload{Path: writeFile(t, large), Progress: func(int64) {
 			if parts.Add(1) == 1 {
 				cancel(errors.New("stopped"))
 			}
@@ -76,11 +76,11 @@ func TestClient_upload_gateway(t *testing.T) {
 			}
 			return dir
 		}
-		require.NoError(t, c.upload(t.Context(), url, web.Upload{Path: write("1", "00000000.chunk", "00000001.chunk"), Last: index}))
-		err := c.upload(t.Context(), url, web.Upload{Path: write("2", "00000000.chunk"), Last: index})
+		require.NoError(t, c.upload(t.Context(), url, urlfile.Upload{Path: write("1", "00000000.chunk", "00000001.chunk"), Last: index}))
+		err := c.upload(t.Context(), url, urlfile.Upload{Path: write("2", "00000000.chunk"), Last: index})
 		require.ErrorIs(t, err, fs.ErrExist)
 		requireObject(t, c, url+"/00000000.chunk", []byte("100000000.chunk"))
-		require.NoError(t, c.upload(t.Context(), url, web.Upload{Path: write("2", "00000000.chunk"), Last: index, Replace: true}))
+		require.NoError(t, c.upload(t.Context(), url, urlfile.Upload{Path: write("2", "00000000.chunk"), Last: index, Replace: true}))
 		requireObject(t, c, url+"/00000000.chunk", []byte("200000000.chunk"))
 		requireAbsent(t, c, url+"/00000001.chunk")
 	})

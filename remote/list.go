@@ -13,11 +13,11 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/hyperslab/hyperslab/internal/location/web"
+	"github.com/hyperslab/hyperslab/internal/location/urlfile"
 )
 
 // stat returns the size and the ETag of an object.
-func (c *Client) stat(ctx context.Context, url string) (e web.Entry, err error) {
+func (c *Client) stat(ctx context.Context, url string) (e urlfile.Entry, err error) {
 	u, err := c.newUpload(url, false)
 	if err != nil {
 		return e, fail("stat", Redact(url), err)
@@ -47,7 +47,7 @@ func (c *Client) content(ctx context.Context, url string, limit int64) (_ []byte
 }
 
 // list calls f for each object below a URL.
-func (c *Client) list(ctx context.Context, url string, f func(web.Entry) error) error {
+func (c *Client) list(ctx context.Context, url string, f func(urlfile.Entry) error) error {
 	u, err := c.newUpload(url, false)
 	if err == nil {
 		err = u.list(ctx, f)
@@ -64,7 +64,7 @@ func (u *upload) bucket() (b *upload, prefix string) {
 }
 
 // list calls f for each object below this one.
-func (u *upload) list(ctx context.Context, f func(web.Entry) error) error {
+func (u *upload) list(ctx context.Context, f func(urlfile.Entry) error) error {
 	bucket, prefix := u.bucket()
 	token := ""
 	for {
@@ -89,7 +89,7 @@ func (u *upload) list(ctx context.Context, f func(web.Entry) error) error {
 		}
 		for _, o := range page.Contents {
 			if name, ok := strings.CutPrefix(o.Key, prefix); ok {
-				if err := f(web.Entry{Name: name, Size: o.Size, Tag: o.ETag}); err != nil {
+				if err := f(urlfile.Entry{Name: name, Size: o.Size, Tag: o.ETag}); err != nil {
 					return err
 				}
 			}

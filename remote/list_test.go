@@ -9,7 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/hyperslab/hyperslab/internal/location/web"
+	"github.com/hyperslab/hyperslab/internal/location/urlfile"
 )
 
 func TestClient_list(t *testing.T) {
@@ -21,12 +21,12 @@ func TestClient_list(t *testing.T) {
 	c := NewClient(nil)
 	t.Cleanup(c.CloseIdle)
 	var names []string
-	list := func(e web.Entry) error {
+	list := func(e urlfile.Entry) error {
 		names = append(names, e.Name)
 		stat, err := c.stat(t.Context(), "s3://data/a/b c")
 		require.NoError(t, err)
 		if e.Name == "b c" {
-			require.Equal(t, web.Entry{Name: "b c", Size: 2, Tag: stat.Tag}, e)
+			require.Equal(t, urlfile.Entry{Name: "b c", Size: 2, Tag: stat.Tag}, e)
 		}
 		return nil
 	}
@@ -35,10 +35,10 @@ func TestClient_list(t *testing.T) {
 	require.IsIncreasing(t, names)
 	t.Run("error of the caller", func(t *testing.T) {
 		stop := errors.New("stop")
-		require.ErrorIs(t, c.list(t.Context(), "s3://data/a", func(web.Entry) error { return stop }), stop)
+		require.ErrorIs(t, c.list(t.Context(), "s3://data/a", func(urlfile.Entry) error { return stop }), stop)
 	})
 	t.Run("no objects", func(t *testing.T) {
-		require.NoError(t, c.list(t.Context(), "s3://data/none", func(web.Entry) error { return errors.New("called") }))
+		require.NoError(t, c.list(t.Context(), "s3://data/none", func(urlfile.Entry) error { return errors.New("called") }))
 	})
 	t.Run("web server", func(t *testing.T) {
 		require.ErrorIs(t, c.list(t.Context(), "https://example.com/a", nil), errors.ErrUnsupported)
@@ -61,7 +61,7 @@ func TestClient_content(t *testing.T) {
 	t.Cleanup(other.CloseIdle)
 	const url = "s3://data/x"
 	for _, text := range []string{"one", "two, longer"} {
-		require.NoError(t, other.upload(t.Context(), url, web.Upload{Content: []byte(text), Replace: true}))
+		require.NoError(t, other.upload(t.Context(), url, urlfile.Upload{Content: []byte(text), Replace: true}))
 		b, err := c.content(t.Context(), url, 100)
 		require.NoError(t, err)
 		require.Equal(t, text, string(b))

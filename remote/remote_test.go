@@ -22,8 +22,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/hyperslab/hyperslab/internal/chunked/ahead"
-	"github.com/hyperslab/hyperslab/internal/testkit/need"
+	"github.com/hyperslab/hyperslab/internal/chunked/readahead"
+	"github.com/hyperslab/hyperslab/internal/testkit/testenv"
 )
 
 // content returns n random bytes.
@@ -197,7 +197,7 @@ func TestObject_Prefetch(t *testing.T) {
 		for at := int64(1 << 20); at < 40<<20; at += 4 << 20 { // 10 pairs of neighboring ranges
 			ranges = append(ranges, [2]int64{at, 100_000}, [2]int64{at + 110_000, 50_000})
 		}
-		stop := o.Prefetch(t.Context(), ahead.List(ranges))
+		stop := o.Prefetch(t.Context(), readahead.List(ranges))
 		for _, r := range ranges {
 			p := make([]byte, r[1])
 			_, err := o.ReadAt(p, r[0])
@@ -211,7 +211,7 @@ func TestObject_Prefetch(t *testing.T) {
 	t.Run("bounded by the cache", func(t *testing.T) {
 		c := local(t, func(o *Options) { o.Cache = 16 << 20 })
 		o := open(t, c, s.URL+"/other")
-		stop := o.Prefetch(t.Context(), ahead.List([][2]int64{{0, int64(len(body))}}))
+		stop := o.Prefetch(t.Context(), readahead.List([][2]int64{{0, int64(len(body))}}))
 		time.Sleep(300 * time.Millisecond)
 		require.LessOrEqual(t, o.count.stats().Bytes, int64(4<<20+firstRead))
 		all, err := io.ReadAll(io.NewSectionReader(o, 0, o.Size()))
@@ -336,7 +336,7 @@ func TestClient_Open_proxy(t *testing.T) {
 		http.ServeContent(w, r, "x", time.Unix(1, 0), bytes.NewReader(body))
 	}))
 	defer proxy.Close()
-	cmd := need.Self("-test.run=^TestClient_Open_proxy$", "-test.count=1")
+	cmd := testenv.Self("-test.run=^TestClient_Open_proxy$", "-test.count=1")
 	cmd.Env = append(os.Environ(), "HYPERSLAB_TEST_PROXY=1", "HTTP_PROXY="+proxy.URL, "http_proxy=", "NO_PROXY=", "no_proxy=")
 	out, err := cmd.CombinedOutput()
 	require.NoError(t, err, string(out))

@@ -15,7 +15,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/hyperslab/hyperslab/internal/chunked/ahead"
+	"github.com/hyperslab/hyperslab/internal/chunked/readahead"
 )
 
 // target makes the requests for an object.
@@ -201,7 +201,7 @@ func (v *version) check(h *http.Response, body io.Reader, off, n int64) error {
 func (o *Object) probe(ctx context.Context, whole bool) (v *version, blocks [][]byte, r *rest, err error) {
 	wanted := int64(firstRead)
 	if whole {
-		wanted = ahead.SmallFile
+		wanted = readahead.SmallFile
 	}
 	err = o.repeat(ctx, func() error {
 		bodyCtx, cancel := context.WithCancel(context.WithoutCancel(ctx))

@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/hyperslab/hyperslab/internal/chunked/ahead"
+	"github.com/hyperslab/hyperslab/internal/chunked/readahead"
 )
 
 // TestClient_Open_whole opens objects that are read as a whole if they are small.
@@ -18,8 +18,8 @@ func TestClient_Open_whole(t *testing.T) {
 		requests int64
 		cut      bool // the body of the first response ends early
 	}{
-		"one block": {100, 1, false}, "beginning": {firstRead, 1, false}, "small": {firstRead + 1, 1, false}, "limit": {ahead.SmallFile, 1, false},
-		"truncated": {firstRead + 3*blockSize, 2, true}, "large": {ahead.SmallFile + 1, 3, false},
+		"one block": {100, 1, false}, "beginning": {firstRead, 1, false}, "small": {firstRead + 1, 1, false}, "limit": {readahead.SmallFile, 1, false},
+		"truncated": {firstRead + 3*blockSize, 2, true}, "large": {readahead.SmallFile + 1, 3, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			body := content(tt.size)
@@ -36,7 +36,7 @@ func TestClient_Open_whole(t *testing.T) {
 			o, err := c.open(t.Context(), s.URL+"/x", true, s.URL)
 			require.NoError(t, err)
 			defer func() { require.NoError(t, o.Close()) }()
-			if tt.size > ahead.SmallFile {
+			if tt.size > readahead.SmallFile {
 				require.LessOrEqual(t, o.count.stats().Bytes, int64(2*firstRead))
 			}
 			got := make([]byte, tt.size)

@@ -25,7 +25,7 @@ import (
 
 	"github.com/hyperslab/hyperslab/internal/errs"
 	"github.com/hyperslab/hyperslab/internal/grid"
-	"github.com/hyperslab/hyperslab/internal/location/web"
+	"github.com/hyperslab/hyperslab/internal/location/urlfile"
 )
 
 const (
@@ -52,7 +52,7 @@ func (c *Client) vacant(ctx context.Context, url string) error {
 }
 
 // upload stores a file at a URL. The files of a directory are stored below the URL.
-func (c *Client) upload(ctx context.Context, url string, o web.Upload) error {
+func (c *Client) upload(ctx context.Context, url string, o urlfile.Upload) error {
 	u, err := c.newUpload(url, o.Replace)
 	if err != nil {
 		return fail("write", Redact(url), err)
@@ -405,7 +405,7 @@ func (u *upload) clear(ctx context.Context, index *upload) error {
 		return err
 	}
 	var old []*upload
-	err := u.list(ctx, func(e web.Entry) error {
+	err := u.list(ctx, func(e urlfile.Entry) error {
 		if isChunkName(e.Name) {
 			old = append(old, u.below(e.Name))
 		}

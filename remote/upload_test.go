@@ -16,7 +16,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/hyperslab/hyperslab/internal/location/web"
+	"github.com/hyperslab/hyperslab/internal/location/urlfile"
 )
 
 // bucket is an S3 server in memory that records requests and can fail them.
@@ -113,7 +113,7 @@ func TestClient_upload(t *testing.T) {
 		var b bucket
 		c := b.serve(t, nil)
 		var sent atomic.Int64
-		require.NoError(t, c.upload(t.Context(), url, web.Upload{Path: writeFile(t, small), Progress: func(n int64) { sent.Add(n) }}))
+		require.NoError(t, c.upload(t.Context(), url, urlfile.Upload{Path: writeFile(t, small), Progress: func(n int64) { sent.Add(n) }}))
 		require.Equal(t, []string{"PUT /data/dir/a b+ü.h5"}, b.requests())
 		require.EqualValues(t, len(small), sent.Load())
 		requireObject(t, c, url, small)
@@ -121,14 +121,14 @@ func TestClient_upload(t *testing.T) {
 	t.Run("empty file", func(t *testing.T) {
 		var b bucket
 		c := b.serve(t, nil)
-		require.NoError(t, c.upload(t.Context(), url, web.Upload{Path: writeFile(t, nil)}))
+		require.NoError(t, c.upload(t.Context(), url, urlfile.Upload{Path: writeFile(t, nil)}))
 		require.ErrorIs(t, c.vacant(t.Context(), url), fs.ErrExist)
 	})
 	t.Run("parts", func(t *testing.T) {
 		var b bucket
 		c := b.serve(t, nil)
 		var sent atomic.Int64
-		require.NoError(t, c.upload(t.Context(), url, web.Upload{Path: writeFile(t, large), Progress: func(n int64) { sent.Add(n) }}))
+		require.NoError(t, c.upload(t.Context(), url, urlfile.Upload{Path: writeFile(t, large), Progress: func(n int64) { sent.Add(n) }}))
 		log := b.requests()
 		require.Len(t, log, 5)
 		require.Equal(t, "POST /data/dir/a b+ü.h5?uploads", log[0])
@@ -141,11 +141,11 @@ func TestClient_upload(t *testing.T) {
 			var b bucket
 			c := b.serve(t, map[string][]byte{"x": []byte("old")})
 			require.ErrorIs(t, c.vacant(t.Context(), "s3://data/x"), fs.ErrExist)
-			err := c.upload(t.Context(), "s3://data/x", web.Upload{Path: writeFile(t, body)})
+			err := c.upload(t.Context(), "s3://data/x", urlfile.Upload{Path: writeFile(t, body)})
 			require.ErrorIs(t, err, fs.ErrExist)
 			require.Equal(t, b.begun.Load(), b.aborted.Load())
 			requireObject(t, c, "s3://data/x", []byte("old"))
-			require.NoError(t, c.upload(t.Context(), "s3://data/x", web.Upload{Path: writeFile(t, body), Replace: true}))
+			require.NoError(t, c.upload(t.Context(), "s3://data/x", urlfile.Upload{Path: writeFile(t, body), Replace: true}))
 			requireObject(t, c, "s3://data/x", body) // also within the time in which a version is known
 		})
 	}
@@ -158,7 +158,7 @@ func TestClient_upload(t *testing.T) {
 			}
 			return 0
 		})
-		require.ErrorIs(t, c.upload(t.Context(), url, web.Upload{Path: writeFile(t, large)}), fs.ErrPermission)
+		require.ErrorIs(t, c.upload(t.Context(), url, urlfile.Upload{Path: writeFile(t, large)}), fs.ErrPermission)
 		require.EqualValues(t, 1, b.aborted.Load())
 		require.Zero(t, b.done.Load())
 		requireAbsent(t, c, url)
@@ -174,7 +174,7 @@ func TestClient_upload(t *testing.T) {
 			}
 			return 0
 		})
-		require.Error(t, c.upload(ctx, url, web.Upload{Path: writeFile(t, large)}))
+		require.Error(t, c.upload(ctx, url, urlfile.Upload{Path: writeFile(t, large)}))
 		require.EqualValues(t, 1, b.aborted.Load())
 		require.Zero(t, b.done.Load())
 		requireAbsent(t, c, url)
@@ -189,7 +189,7 @@ func TestClient_upload(t *testing.T) {
 			}
 			return 0
 		})
-		require.NoError(t, c.upload(t.Context(), url, web.Upload{Path: writeFile(t, large)}))
+		require.NoError(t, c.upload(t.Context(), url, urlfile.Upload{Path: writeFile(t, large)}))
 		require.EqualValues(t, 1, c.Stats().Retries)
 		requireObject(t, c, url, large)
 	})
@@ -210,7 +210,7 @@ func TestClient_upload(t *testing.T) {
 			}
 			return h, err
 		})
-		require.NoError(t, c.upload(t.Context(), url, web.Upload{Path: writeFile(t, small)}))
+		require.NoError(t, c.upload(t.Context(), url, urlfile.Upload{Path: writeFile(t, small)}))
 		require.EqualValues(t, 2, puts.Load()) // the second finds the object of the first
 		requireObject(t, c, url, small)
 	})
@@ -218,8 +218,8 @@ func TestClient_upload(t *testing.T) {
 		var b bucket
 		c := b.serve(t, nil)
 		file := writeFile(t, small)
-		require.ErrorIs(t, c.upload(t.Context(), "https://example.com/x", web.Upload{Path: file}), errors.ErrUnsupported)
-		require.ErrorIs(t, c.upload(t.Context(), "s3://data", web.Upload{Path: file}), ErrRefused)
+		require.ErrorIs(t, c.upload(t.Context(), "https://example.com/x", urlfile.Upload{Path: file}), errors.ErrUnsupported)
+		require.ErrorIs(t, c.upload(t.Context(), "s3://data", urlfile.Upload{Path: file}), ErrRefused)
 		require.ErrorIs(t, c.vacant(t.Context(), "ftp://x/y"), ErrRefused)
 		require.Empty(t, b.requests())
 	})
@@ -241,19 +241,19 @@ func TestClient_upload_directory(t *testing.T) {
 	t.Run("index last", func(t *testing.T) {
 		var b bucket
 		c := b.serve(t, nil)
-		require.NoError(t, c.upload(t.Context(), url, web.Upload{Path: write(t, "1", "00000000.chunk", "00000001.chunk"), Last: index}))
+		require.NoError(t, c.upload(t.Context(), url, urlfile.Upload{Path: write(t, "1", "00000000.chunk", "00000001.chunk"), Last: index}))
 		log := b.requests()
 		require.Equal(t, []string{"HEAD /data/x.b2nd/" + index, "PUT /data/x.b2nd/" + index}, []string{log[0], log[len(log)-1]})
 		require.Len(t, log, 4)
 		requireObject(t, c, url+"/00000001.chunk", []byte("100000001.chunk"))
-		err := c.upload(t.Context(), url, web.Upload{Path: write(t, "2", "00000000.chunk"), Last: index})
+		err := c.upload(t.Context(), url, urlfile.Upload{Path: write(t, "2", "00000000.chunk"), Last: index})
 		require.ErrorIs(t, err, fs.ErrExist)
 		requireObject(t, c, url+"/00000000.chunk", []byte("100000000.chunk"))
 	})
 	t.Run("replaced", func(t *testing.T) {
 		var b bucket
 		c := b.serve(t, map[string][]byte{"x.b2nd/" + index: []byte("old"), "x.b2nd/00000007.chunk": []byte("old"), "x.b2nd/other": []byte("kept")})
-		require.NoError(t, c.upload(t.Context(), url, web.Upload{Path: write(t, "1", "00000000.chunk"), Last: index, Replace: true}))
+		require.NoError(t, c.upload(t.Context(), url, urlfile.Upload{Path: write(t, "1", "00000000.chunk"), Last: index, Replace: true}))
 		require.Equal(t, "DELETE /data/x.b2nd/"+index, b.requests()[0])
 		requireAbsent(t, c, url+"/00000007.chunk")
 		requireObject(t, c, url+"/other", []byte("kept"))
@@ -266,10 +266,10 @@ func TestClient_upload_directory(t *testing.T) {
 		_, err := c.Open(t.Context(), url+"/"+index)
 		require.ErrorIs(t, err, fs.ErrNotExist)
 		dir := write(t, "1", "00000000.chunk")
-		require.ErrorIs(t, c.upload(t.Context(), url, web.Upload{Path: dir, Last: index}), fs.ErrExist)
+		require.ErrorIs(t, c.upload(t.Context(), url, urlfile.Upload{Path: dir, Last: index}), fs.ErrExist)
 		requireAbsent(t, c, url+"/"+index)
 		requireObject(t, c, url+"/00000000.chunk", []byte("old"))
-		require.NoError(t, c.upload(t.Context(), url, web.Upload{Path: dir, Last: index, Replace: true}))
+		require.NoError(t, c.upload(t.Context(), url, urlfile.Upload{Path: dir, Last: index, Replace: true}))
 		requireAbsent(t, c, url+"/00000009.chunk")
 		requireObject(t, c, url+"/00000000.chunk", []byte("100000000.chunk"))
 		requireObject(t, c, url+"/"+index, []byte("1"+index))
@@ -284,7 +284,7 @@ func TestClient_upload_directory(t *testing.T) {
 			return 0
 		})
 		names := []string{"00000000.chunk", "00000001.chunk", "00000002.chunk"}
-		require.ErrorIs(t, c.upload(t.Context(), url, web.Upload{Path: write(t, "1", names...), Last: index}), fs.ErrPermission)
+		require.ErrorIs(t, c.upload(t.Context(), url, urlfile.Upload{Path: write(t, "1", names...), Last: index}), fs.ErrPermission)
 		for _, name := range append(names, index) {
 			requireAbsent(t, c, url+"/"+name)
 		}
@@ -304,7 +304,7 @@ func TestClient_upload_directory(t *testing.T) {
 		for i := range names {
 			names[i] = fmt.Sprintf("%08X.chunk", i)
 		}
-		require.ErrorIs(t, c.upload(ctx, url, web.Upload{Path: write(t, "1", names...), Last: index}), stopped)
+		require.ErrorIs(t, c.upload(ctx, url, urlfile.Upload{Path: write(t, "1", names...), Last: index}), stopped)
 		for _, name := range append(names, index) {
 			require.NoError(t, c.vacant(t.Context(), url+"/"+name))
 		}
@@ -318,7 +318,7 @@ func TestClient_upload_directory(t *testing.T) {
 			}
 			return 0
 		})
-		require.ErrorIs(t, c.upload(t.Context(), url, web.Upload{Path: write(t, "1", "00000000.chunk"), Last: index}), fs.ErrPermission)
+		require.ErrorIs(t, c.upload(t.Context(), url, urlfile.Upload{Path: write(t, "1", "00000000.chunk"), Last: index}), fs.ErrPermission)
 		requireAbsent(t, c, url+"/00000000.chunk")
 	})
 	t.Run("subdirectory", func(t *testing.T) {
@@ -326,7 +326,7 @@ func TestClient_upload_directory(t *testing.T) {
 		c := b.serve(t, nil)
 		dir := write(t, "1", "00000000.chunk")
 		require.NoError(t, os.Mkdir(filepath.Join(dir, "sub"), 0o700))
-		require.ErrorIs(t, c.upload(t.Context(), url, web.Upload{Path: dir, Last: index}), errors.ErrUnsupported)
+		require.ErrorIs(t, c.upload(t.Context(), url, urlfile.Upload{Path: dir, Last: index}), errors.ErrUnsupported)
 		requireAbsent(t, c, url+"/"+index)
 		requireAbsent(t, c, url+"/00000000.chunk")
 	})

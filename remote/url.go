@@ -7,15 +7,15 @@ import (
 	"net/url"
 	"strings"
 
-	"github.com/hyperslab/hyperslab/internal/location/web"
+	"github.com/hyperslab/hyperslab/internal/location/urlfile"
 )
 
 // IsURL reports whether s begins with a scheme of this package: http, https or s3.
-func IsURL(s string) bool { return web.IsURL(s) }
+func IsURL(s string) bool { return urlfile.IsURL(s) }
 
 // Redact returns s for messages: without credentials, query and fragment, each replaced by "...".
 // Queries of presigned URLs contain credentials. A string that is not a URL is returned unchanged.
-func Redact(s string) string { return web.Redact(s) }
+func Redact(s string) string { return urlfile.Redact(s) }
 
 // parse checks a URL. The error contains no part of it that may be secret.
 func parse(s string) (*url.URL, error) {

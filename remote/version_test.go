@@ -16,7 +16,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/hyperslab/hyperslab/internal/chunked/ahead"
+	"github.com/hyperslab/hyperslab/internal/chunked/readahead"
 )
 
 // old is a modification time that is a strong validator.
@@ -88,7 +88,7 @@ var waysToRead = map[string]func(t *testing.T, o *Object) error{
 	},
 	"prefetch": func(t *testing.T, o *Object) error {
 		ranges := [][2]int64{{1 << 20, 100}, {9 << 20, 100}, {o.Size() - 20, 20}}
-		defer o.Prefetch(t.Context(), ahead.List(ranges))()
+		defer o.Prefetch(t.Context(), readahead.List(ranges))()
 		for _, r := range ranges {
 			if _, err := o.ReadAt(make([]byte, r[1]), r[0]); err != nil {
 				return err

@@ -11,13 +11,13 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/hyperslab/hyperslab/internal/testkit/need"
+	"github.com/hyperslab/hyperslab/internal/testkit/testenv"
 	"github.com/hyperslab/hyperslab/serve"
 )
 
 // TestHandler_c2array reads arrays with the client of python-blosc2.
 func TestHandler_c2array(t *testing.T) {
-	python := need.Python(t, "blosc2", "httpx", "numpy")
+	python := testenv.Python(t, "blosc2", "httpx", "numpy")
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "grid.b2nd"), numbers([]int64{40, 17}, []int64{16, 8}), nil)
 	write(t, filepath.Join(dir, "tree.h5")+":/a/grid", numbers([]int64{40, 17}, []int64{10, 10}), nil)

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hyperslab/hyperslab"
-	"github.com/hyperslab/hyperslab/internal/testkit/need"
+	"github.com/hyperslab/hyperslab/internal/testkit/testenv"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/serve"
 )
@@ -51,7 +51,7 @@ func TestData_exactForms(t *testing.T) {
 
 // TestData_nulls reads columns of a table of python-blosc2.
 func TestData_nulls(t *testing.T) {
-	python, dir := need.Python(t, "blosc2"), t.TempDir()
+	python, dir := testenv.Python(t, "blosc2"), t.TempDir()
 	script := filepath.Join("..", "cmd", "hyperslab", "internal", "cli", "testdata", "nulls.py")
 	out, err := exec.Command(python, script, "write", dir).CombinedOutput()
 	require.NoError(t, err, "%s", out)

@@ -18,7 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hyperslab/hyperslab"
-	"github.com/hyperslab/hyperslab/internal/testkit/need"
+	"github.com/hyperslab/hyperslab/internal/testkit/testenv"
 	"github.com/hyperslab/hyperslab/serve"
 )
 
@@ -81,7 +81,7 @@ type grove struct {
 // askGrove writes the sample file and returns the responses of h5grove to the requests.
 func askGrove(t testing.TB, file string, requests [][2]any) []grove {
 	t.Helper()
-	python := need.Python(t, "h5py", "h5grove", "orjson", "tifffile")
+	python := testenv.Python(t, "h5py", "h5grove", "orjson", "tifffile")
 	b, err := json.Marshal(requests)
 	require.NoError(t, err)
 	cmd := exec.Command(python, "testdata/oracle.py", file, string(b))
@@ -172,7 +172,7 @@ func TestHandler_h5grove(t *testing.T) {
 		"trusted": {Trusted: true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if name == "process" && !need.All() {
+			if name == "process" && !testenv.All() {
 				t.Skip("part of the complete set")
 			}
 			s := newServer(t, dir, o)

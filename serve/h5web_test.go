@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hyperslab/hyperslab"
-	"github.com/hyperslab/hyperslab/internal/testkit/need"
+	"github.com/hyperslab/hyperslab/internal/testkit/testenv"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/serve"
 )
@@ -33,7 +33,7 @@ func webTests(t *testing.T) string {
 // node runs a script of web/test and decodes its output.
 func node(t *testing.T, to any, script string, args ...string) {
 	t.Helper()
-	cmd := exec.Command(need.Program(t, "node"), append([]string{filepath.Join(webTests(t), "test", script)}, args...)...)
+	cmd := exec.Command(testenv.Program(t, "node"), append([]string{filepath.Join(webTests(t), "test", script)}, args...)...)
 	var diagnostics strings.Builder
 	cmd.Stderr = &diagnostics
 	out, err := cmd.Output()
@@ -46,7 +46,7 @@ func node(t *testing.T, to any, script string, args ...string) {
 // the path of the sample file of h5web, that file.
 func TestHandler_h5webClient(t *testing.T) {
 	webTests(t)
-	python := need.Python(t, "h5py", "h5grove", "orjson", "tifffile")
+	python := testenv.Python(t, "h5py", "h5grove", "orjson", "tifffile")
 	compare := func(t *testing.T, sample []byte, paths, results int) {
 		dir := t.TempDir()
 		file := filepath.Join(dir, "sample.h5")

@@ -21,7 +21,7 @@ import (
 	"github.com/hyperslab/hyperslab/internal/hdf5/h5check"
 	"github.com/hyperslab/hyperslab/internal/hdf5/h5elem"
 	"github.com/hyperslab/hyperslab/internal/jsonform"
-	"github.com/hyperslab/hyperslab/internal/location/web"
+	"github.com/hyperslab/hyperslab/internal/location/urlfile"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/hdf5"
 )
@@ -48,7 +48,7 @@ type hdf5Source struct {
 // checks the metadata, unless the file is trusted.
 func openHDF5Source(file io.ReaderAt, size int64, o *sourceOptions) (_ *hdf5Source, err error) {
 	s := &hdf5Source{name: o.Name, file: file, size: size, check: !o.Trusted, blocks: blocks{limit: o.Blocks}}
-	if _, ok := file.(web.Object); ok {
+	if _, ok := file.(urlfile.Object); ok {
 		s.reader = &h5.ReaderOptions{BlockSize: 512, Blocks: 256, Concurrent: true}
 	}
 	if !o.Trusted {

@@ -17,7 +17,7 @@ import (
 	"time"
 
 	"github.com/hyperslab/hyperslab"
-	"github.com/hyperslab/hyperslab/internal/location/web"
+	"github.com/hyperslab/hyperslab/internal/location/urlfile"
 )
 
 // remoteFile is a remote object that is served as a file.
@@ -35,16 +35,16 @@ type remoteFile struct {
 func remoteFiles(urls []string) (map[string]*remoteFile, error) {
 	files := map[string]*remoteFile{}
 	for _, x := range urls {
-		if !web.IsURL(x) {
-			return nil, fmt.Errorf("serve: option URLs: got %q, want a URL with the scheme http, https or s3", web.Redact(x))
+		if !urlfile.IsURL(x) {
+			return nil, fmt.Errorf("serve: option URLs: got %q, want a URL with the scheme http, https or s3", urlfile.Redact(x))
 		}
 		u, err := url.Parse(x)
 		if err != nil {
-			return nil, fmt.Errorf("serve: option URLs: invalid URL %s", web.Redact(x))
+			return nil, fmt.Errorf("serve: option URLs: invalid URL %s", urlfile.Redact(x))
 		}
 		name := path.Base(u.Path)
 		if _, err := fileName(name); err != nil || name == "." || name == "/" {
-			return nil, fmt.Errorf("serve: option URLs: got %s, want the URL of a file", web.Redact(x))
+			return nil, fmt.Errorf("serve: option URLs: got %s, want the URL of a file", urlfile.Redact(x))
 		}
 		if files[name] != nil {
 			return nil, fmt.Errorf("serve: option URLs: two URLs of files with the name %s", name)
@@ -59,7 +59,7 @@ func remoteFiles(urls []string) (map[string]*remoteFile, error) {
 func (f *remoteFile) look(ctx context.Context, name string) (signature, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	o, err := web.Get().Open(ctx, f.url)
+	o, err := urlfile.Get().Open(ctx, f.url)
 	if err != nil {
 		return signature{}, remoteError(name, err)
 	}
@@ -76,7 +76,7 @@ func (f *remoteFile) look(ctx context.Context, name string) (signature, error) {
 // remoteError returns the error for an object that cannot be opened. It contains no URL.
 func remoteError(name string, err error) error {
 	message := err.Error()
-	if cause := web.Get().Cause(err); cause != nil {
+	if cause := urlfile.Get().Cause(err); cause != nil {
 		message = cause.Error()
 	}
 	switch {
@@ -93,11 +93,11 @@ func remoteError(name string, err error) error {
 // copyOf returns a file without a name with the content of the object, because workers have no
 // network and the checked bytes must be the ones that are read.
 func (f *remoteFile) copyOf(ctx context.Context, name string, most int64) (*os.File, error) {
-	o, err := web.Get().Open(ctx, f.url)
+	o, err := urlfile.Get().Open(ctx, f.url)
 	if err != nil {
 		return nil, remoteError(name, err)
 	}
-	file, err := web.Copy(ctx, o, o.Size(), most)
+	file, err := urlfile.Copy(ctx, o, o.Size(), most)
 	if err == nil {
 		return file, o.Close()
 	}
@@ -109,7 +109,7 @@ func (f *remoteFile) copyOf(ctx context.Context, name string, most int64) (*os.F
 
 // send writes the content of the object.
 func (f *remoteFile) send(w http.ResponseWriter, r *http.Request, name string) error {
-	o, err := web.Get().Open(r.Context(), f.url)
+	o, err := urlfile.Get().Open(r.Context(), f.url)
 	if err != nil {
 		return remoteError(name, err)
 	}
@@ -126,7 +126,7 @@ func openRemoteSource(ctx context.Context, url string, o *sourceOptions) (source
 	if format != hyperslab.HDF5 {
 		return opened(openArraySource(ctx, url, o))
 	}
-	object, err := web.Get().Open(ctx, url)
+	object, err := urlfile.Get().Open(ctx, url)
 	if err != nil {
 		return nil, remoteError(o.Name, err)
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hyperslab/hyperslab"
-	"github.com/hyperslab/hyperslab/internal/testkit/need"
+	"github.com/hyperslab/hyperslab/internal/testkit/testenv"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/serve"
 )
@@ -19,7 +19,7 @@ import (
 // TestHandler_stores serves containers and tables with several columns that python-blosc2 and bcolz
 // wrote, and reads them with the client of python-blosc2.
 func TestHandler_stores(t *testing.T) {
-	python := need.Python(t, "blosc2", "bcolz", "httpx", "numpy")
+	python := testenv.Python(t, "blosc2", "bcolz", "httpx", "numpy")
 	dir := t.TempDir()
 	out, err := exec.Command(python, "testdata/stores.py", "write", dir).CombinedOutput()
 	require.NoError(t, err, string(out))

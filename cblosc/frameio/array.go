@@ -11,7 +11,7 @@ import (
 
 	"github.com/hyperslab/hyperslab/cblosc"
 	"github.com/hyperslab/hyperslab/internal/chunked"
-	"github.com/hyperslab/hyperslab/internal/chunked/ahead"
+	"github.com/hyperslab/hyperslab/internal/chunked/readahead"
 	"github.com/hyperslab/hyperslab/internal/errs"
 	"github.com/hyperslab/hyperslab/internal/format/b2ndmeta"
 	"github.com/hyperslab/hyperslab/internal/format/chunk"
@@ -148,9 +148,9 @@ func (a *Array) headFirst(q *chunked.Piece) bool {
 
 // remote returns the source of a frame whose reader can fetch ranges in advance, and that reader.
 // to is nil for other frames.
-func (a *Array) remote() (src *fileSource, to ahead.Reader) {
+func (a *Array) remote() (src *fileSource, to readahead.Reader) {
 	if src, _ = a.f.src.(*fileSource); src != nil {
-		to = ahead.Of(src.r)
+		to = readahead.Of(src.r)
 	}
 	return src, to
 }
@@ -197,7 +197,7 @@ func (a *Array) fetch(ctx context.Context, p *chunked.Plan) (stop func()) {
 }
 
 // ranges yields the places of the chunks of a region in the file.
-func (a *Array) ranges(p *chunked.Plan, base int64) ahead.Ranges {
+func (a *Array) ranges(p *chunked.Plan, base int64) readahead.Ranges {
 	return func(yield func(off, n int64) bool) {
 		q := p.NewPiece()
 		for k := range p.Chunks {
@@ -219,7 +219,7 @@ func (a *Array) ranges(p *chunked.Plan, base int64) ahead.Ranges {
 
 // blockRanges yields the places of the blocks of a region in the chunks of which ranges yields only
 // the head. It waits for the heads.
-func (a *Array) blockRanges(p *chunked.Plan, src *fileSource) ahead.Ranges {
+func (a *Array) blockRanges(p *chunked.Plan, src *fileSource) readahead.Ranges {
 	return func(yield func(off, n int64) bool) {
 		q := p.NewPiece()
 		for k := range p.Chunks {

@@ -7,13 +7,13 @@ import (
 	"fmt"
 
 	"github.com/hyperslab/hyperslab/cblosc"
-	"github.com/hyperslab/hyperslab/internal/chunked/inorder"
+	"github.com/hyperslab/hyperslab/internal/chunked/ordered"
 	"github.com/hyperslab/hyperslab/internal/format/cframe"
 )
 
 // chunkQueue puts chunks in order. A special chunk that is not stored has nil bytes and an index
 // entry.
-type chunkQueue = inorder.Queue[cframe.Offset]
+type chunkQueue = ordered.Queue[cframe.Offset]
 
 // InOrder makes all chunks that are written from now on go to the file in row-major order. A chunk
 // waits until all chunks before it were written or skipped. Each chunk must be written at most
@@ -24,7 +24,7 @@ type chunkQueue = inorder.Queue[cframe.Offset]
 func (w *ArrayWriter) InOrder(window int, dir string) error {
 	const op = "write in order"
 	err := w.state()
-	if err == nil && !w.order.CompareAndSwap(nil, inorder.New(window, dir, w.storeOne)) {
+	if err == nil && !w.order.CompareAndSwap(nil, ordered.New(window, dir, w.storeOne)) {
 		err = fmt.Errorf("%w: chunks are put in order already", cblosc.ErrParam)
 	}
 	if err != nil {

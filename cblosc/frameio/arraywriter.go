@@ -17,8 +17,8 @@ import (
 
 	"github.com/hyperslab/hyperslab/cblosc"
 	"github.com/hyperslab/hyperslab/internal/chunked"
-	"github.com/hyperslab/hyperslab/internal/chunked/inorder"
-	"github.com/hyperslab/hyperslab/internal/chunked/scratch"
+	"github.com/hyperslab/hyperslab/internal/chunked/budget"
+	"github.com/hyperslab/hyperslab/internal/chunked/ordered"
 	"github.com/hyperslab/hyperslab/internal/errs"
 	"github.com/hyperslab/hyperslab/internal/files/filelock"
 	"github.com/hyperslab/hyperslab/internal/format/b2ndmeta"
@@ -255,7 +255,7 @@ func (w *ArrayWriter) WriteRegion(ctx context.Context, src []byte, start, shape 
 	put := func(k int64, c []byte, entry cframe.Offset) error {
 		return w.accept(p.Number(k), c, entry)
 	}
-	queue := inorder.New(math.MaxInt, "", put)
+	queue := ordered.New(math.MaxInt, "", put)
 	if w.order.Load() == nil { // otherwise that queue orders the chunks of all regions
 		put = queue.Put
 	}
@@ -286,14 +286,14 @@ func (w *ArrayWriter) encode(e *encoder, src []byte, p *chunked.Plan, q *chunked
 		data = src[q.InBuffer : q.InBuffer+int64(values)]
 	}
 	if data == nil {
-		e.data = scratch.Grown(e.data, values)
+		e.data = budget.Grown(e.data, values)
 		clear(e.data)
 		data = e.data
 		a.gather(data, src, p, q)
 	}
 	// The buffer has exactly the size that the library uses, because its result may depend on the
 	// size.
-	e.out = scratch.Grown(e.out, cblosc.MaxCompressedSize(values))
+	e.out = budget.Grown(e.out, cblosc.MaxCompressedSize(values))
 	n, err := e.c.Compress(e.out, data)
 	if err != nil {
 		return nil, 0, err
@@ -311,7 +311,7 @@ func (w *ArrayWriter) repeats(e *encoder, src []byte, p *chunked.Plan, q *chunke
 	if !bytes.HasPrefix(src[q.InBuffer:], w.value) {
 		return false
 	}
-	e.data = scratch.Grown(e.data, w.w.params.ChunkSize)
+	e.data = budget.Grown(e.data, w.w.params.ChunkSize)
 	boxes.Repeat(e.data, w.value) // beyond the end of the array
 	w.a.gather(e.data, src, p, q)
 	return bytes.Equal(e.data[len(w.value):], e.data[:len(e.data)-len(w.value)])

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hyperslab/hyperslab/cblosc/frameio"
-	"github.com/hyperslab/hyperslab/internal/testkit/need"
+	"github.com/hyperslab/hyperslab/internal/testkit/testenv"
 	"github.com/hyperslab/hyperslab/internal/testkit/testutil"
 )
 
@@ -17,10 +17,10 @@ import (
 func TestAppend_growth(t *testing.T) {
 	const size = 1 << 10
 	chunks, appends := 4_000, 1_000
-	if need.All() {
+	if testenv.All() {
 		chunks, appends = 100_000, 1_000
 	}
-	path := filepath.Join(need.Scratch(t), "frame")
+	path := filepath.Join(testenv.Scratch(t), "frame")
 	w, err := frameio.Create(path, &frameio.Params{ChunkSize: size})
 	require.NoError(t, err)
 	for i := range chunks {

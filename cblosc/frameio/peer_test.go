@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hyperslab/hyperslab/cblosc"
-	"github.com/hyperslab/hyperslab/internal/testkit/need"
+	"github.com/hyperslab/hyperslab/internal/testkit/testenv"
 	"github.com/hyperslab/hyperslab/internal/testkit/testutil"
 )
 
@@ -145,7 +145,7 @@ type peer struct {
 
 func startPeer(t testing.TB) *peer {
 	t.Helper()
-	cmd := need.Self()
+	cmd := testenv.Self()
 	cmd.Env = append(os.Environ(), peerVariable+"=1")
 	cmd.Stderr = os.Stderr
 	in, err := cmd.StdinPipe()

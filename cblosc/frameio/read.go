@@ -11,7 +11,7 @@ import (
 	"slices"
 
 	"github.com/hyperslab/hyperslab/cblosc"
-	"github.com/hyperslab/hyperslab/internal/chunked/scratch"
+	"github.com/hyperslab/hyperslab/internal/chunked/budget"
 	"github.com/hyperslab/hyperslab/internal/format"
 	"github.com/hyperslab/hyperslab/internal/format/cframe"
 	"github.com/hyperslab/hyperslab/internal/format/chunk"
@@ -310,7 +310,7 @@ func (f *Frame) fetch(w *worker, o cframe.Offset, n int) ([]byte, error) {
 	if m, ok := f.src.(*mapSource); ok {
 		return m.view(w, o, n)
 	}
-	w.raw = scratch.Grown(w.raw, n)
+	w.raw = budget.Grown(w.raw, n)
 	n, err := w.src.read(w.raw, o, 0)
 	w.raw = w.raw[:n]
 	return w.raw, err
@@ -333,7 +333,7 @@ func (f *Frame) hasBlocks(i int64) bool {
 func (f *Frame) loadBlocks(w *worker, v *values, i int64, blocks int64) (ok bool, err error) {
 	o := f.offsets[i]
 	n := chunk.ExtendedHeaderSize + 4*int(min(blocks, int64(f.space[i])/4))
-	w.raw = scratch.Grown(w.raw, max(n, partialBytes))
+	w.raw = budget.Grown(w.raw, max(n, partialBytes))
 	n, err = w.src.read(w.raw[:min(n, int(f.space[i]))], o, 0)
 	if err != nil {
 		return false, closedFile(err)
@@ -350,7 +350,7 @@ func (f *Frame) loadBlocks(w *worker, v *values, i int64, blocks int64) (ok bool
 		return false, nil
 	}
 	if int(h.CBytes) > cap(w.raw) {
-		raw := scratch.Get(int(h.CBytes)) // at most f.space[i], which is inside the file
+		raw := budget.Get(int(h.CBytes)) // at most f.space[i], which is inside the file
 		copy(raw, w.raw[:n])
 		w.raw = raw
 	}
@@ -407,7 +407,7 @@ func (f *Frame) loadRest(w *worker, o cframe.Offset, size int) error {
 	var last [1]byte
 	n, err := w.src.read(last[:], o, int64(size)-1)
 	if err == nil && n == 1 {
-		w.raw = scratch.Grown(w.raw, size)
+		w.raw = budget.Grown(w.raw, size)
 		n, err = w.src.read(w.raw, o, 0)
 		if err == nil && n == size {
 			return nil
@@ -479,7 +479,7 @@ func (f *Frame) scratch(w *worker, n int) error {
 	if err := f.allow(n); err != nil {
 		return err
 	}
-	w.data = scratch.Grown(w.data, n)
+	w.data = budget.Grown(w.data, n)
 	return nil
 }
 

@@ -16,7 +16,7 @@ import (
 
 	"github.com/hyperslab/hyperslab/cblosc"
 	"github.com/hyperslab/hyperslab/internal/errs"
-	"github.com/hyperslab/hyperslab/internal/files/regular"
+	"github.com/hyperslab/hyperslab/internal/files/regularfile"
 	"github.com/hyperslab/hyperslab/internal/format"
 	"github.com/hyperslab/hyperslab/internal/format/cframe"
 	"github.com/hyperslab/hyperslab/internal/format/chunk"
@@ -187,14 +187,14 @@ func (s *dirSource) read(p []byte, o cframe.Offset, from int64) (int, error) {
 		if err != nil {
 			return 0, err
 		}
-		if regular.Same(g.info, info) {
+		if regularfile.Same(g.info, info) {
 			return n, nil
 		}
 		if err := s.renew(); err != nil {
 			return 0, err
 		}
 	}
-	return 0, &fs.PathError{Op: "read", Path: cframe.ChunkFile(o), Err: regular.ErrReplaced}
+	return 0, &fs.PathError{Op: "read", Path: cframe.ChunkFile(o), Err: regularfile.ErrReplaced}
 }
 
 // renew reads the current index.
@@ -274,8 +274,8 @@ func tail(n int, err error) (int, error) {
 
 // openFile opens a contiguous frame.
 func openFile(path string, l cframe.Limits) (f *cframe.Frame, s source, err error) {
-	file, info, err := regular.Open(path)
-	if errors.Is(err, regular.ErrNot) {
+	file, info, err := regularfile.Open(path)
+	if errors.Is(err, regularfile.ErrNot) {
 		err = fmt.Errorf("%w: %w", cblosc.ErrFormat, err)
 	}
 	if err != nil {

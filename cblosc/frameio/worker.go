@@ -10,11 +10,11 @@ import (
 
 	"github.com/hyperslab/hyperslab/cblosc"
 	"github.com/hyperslab/hyperslab/internal/chunked"
-	"github.com/hyperslab/hyperslab/internal/chunked/scratch"
+	"github.com/hyperslab/hyperslab/internal/chunked/budget"
 )
 
 // worker holds the context and the buffers of one goroutine that reads chunks. While it is idle,
-// its buffers have at most scratch.Small bytes each.
+// its buffers have at most budget.Small bytes each.
 type worker struct {
 	d    *cblosc.Decompressor
 	raw  []byte   // the chunk as stored
@@ -140,7 +140,7 @@ func (s *workerPool) with(f func(*worker) error) error {
 // the process has so many bytes free. It takes the worker afterwards, so that waiting goroutines do
 // not hold contexts.
 func (s *workerPool) reading(ctx context.Context, need int64, f func(*worker) error) error {
-	grant, err := scratch.Acquire(ctx, need)
+	grant, err := budget.Acquire(ctx, need)
 	if err != nil {
 		return err
 	}
@@ -151,10 +151,10 @@ func (s *workerPool) reading(ctx context.Context, need int64, f func(*worker) er
 // returned returns b if an idle worker may keep it. Otherwise it makes b available to other readers
 // and returns nil.
 func returned(b []byte) []byte {
-	if cap(b) <= scratch.Small {
+	if cap(b) <= budget.Small {
 		return b
 	}
-	scratch.Put(b)
+	budget.Put(b)
 	return nil
 }
 

@@ -19,7 +19,7 @@ import (
 
 	"github.com/hyperslab/hyperslab/cblosc"
 	"github.com/hyperslab/hyperslab/cblosc/frameio"
-	"github.com/hyperslab/hyperslab/internal/testkit/need"
+	"github.com/hyperslab/hyperslab/internal/testkit/testenv"
 	"github.com/hyperslab/hyperslab/internal/testkit/testutil"
 )
 
@@ -166,7 +166,7 @@ func TestManyChunks(t *testing.T) {
 	library := startPeer(t)
 	for _, contiguous := range []bool{true, false} {
 		counts := []int{1, 2, 17, 2048, 2049}
-		if need.All() {
+		if testenv.All() {
 			counts = append(counts, 5000, 20_000)
 		}
 		if !contiguous {

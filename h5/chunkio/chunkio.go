@@ -11,7 +11,7 @@ import (
 
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/internal/chunked"
-	"github.com/hyperslab/hyperslab/internal/chunked/scratch"
+	"github.com/hyperslab/hyperslab/internal/chunked/budget"
 	"github.com/hyperslab/hyperslab/internal/grid/boxes"
 )
 
@@ -31,7 +31,7 @@ type Options struct {
 	Store func(b []byte, mask uint32, offset []int64) error
 }
 
-const defaultMemory = scratch.Default
+const defaultMemory = budget.Default
 
 // Stats are the statistics of one Read or Write.
 type Stats struct {

@@ -21,7 +21,7 @@ import (
 	"github.com/hyperslab/hyperslab/h5/chunkio"
 	"github.com/hyperslab/hyperslab/h5/filter"
 	"github.com/hyperslab/hyperslab/h5/h5value"
-	"github.com/hyperslab/hyperslab/internal/testkit/need"
+	"github.com/hyperslab/hyperslab/internal/testkit/testenv"
 )
 
 func create(t testing.TB, path string) *h5.File {
@@ -271,7 +271,7 @@ func TestAgainstLibrary(t *testing.T) {
 		}
 	})
 	for _, count := range []int{fast, masked, written} {
-		need.Occurred(t, count, n)
+		testenv.Occurred(t, count, n)
 	}
 	t.Logf("%d writes by libhdf5, %d refused", written, refused)
 }
@@ -336,11 +336,11 @@ func TestReader_Tools(t *testing.T) {
 		require.EqualValues(t, 20, s.Chunks)
 	}
 	require.NoError(t, f.Close())
-	out, err := exec.Command(need.Tool(t, "h5diff"), "-v", path, path, "/ours", "/theirs").CombinedOutput()
+	out, err := exec.Command(testenv.Tool(t, "h5diff"), "-v", path, path, "/ours", "/theirs").CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	require.Contains(t, string(out), "0 differences found")
 	dump := func(name string) string {
-		out, err := exec.Command(need.Tool(t, "h5dump"), "-y", "-w", "200", "-d", "/"+name, path).CombinedOutput()
+		out, err := exec.Command(testenv.Tool(t, "h5dump"), "-y", "-w", "200", "-d", "/"+name, path).CombinedOutput()
 		require.NoError(t, err, "%s", out)
 		_, data, found := strings.Cut(string(out), "DATASPACE")
 		require.True(t, found)

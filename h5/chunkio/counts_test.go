@@ -14,7 +14,7 @@ import (
 
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/h5/chunkio"
-	"github.com/hyperslab/hyperslab/internal/testkit/need"
+	"github.com/hyperslab/hyperslab/internal/testkit/testenv"
 )
 
 // dirty returns a destination whose bytes are those of no element.
@@ -23,7 +23,7 @@ func dirty(n int64) []byte { return bytes.Repeat([]byte{0xAA}, int(n)) }
 // chunkCounts returns 1 to 600, or a sample.
 func chunkCounts() []int64 {
 	counts := []int64{1, 2, 3, 5, 20, 21, 64, 65, 127, 128, 129, 130, 131, 200, 256, 257, 400, 511, 513, 600}
-	if !need.All() {
+	if !testenv.All() {
 		return counts
 	}
 	counts = counts[:0]

@@ -15,7 +15,7 @@ import (
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/h5/filter"
 	"github.com/hyperslab/hyperslab/internal/chunked"
-	"github.com/hyperslab/hyperslab/internal/chunked/ahead"
+	"github.com/hyperslab/hyperslab/internal/chunked/readahead"
 	"github.com/hyperslab/hyperslab/internal/grid"
 )
 
@@ -33,9 +33,9 @@ type dataset struct {
 	grid       chunked.Layout
 	total      int64 // chunks of the grid
 
-	file   io.ReaderAt  // for reads without the lock; nil if they are not allowed
-	size   int64        // of file
-	remote ahead.Reader // file, if it fetches ranges before they are read; nil otherwise
+	file   io.ReaderAt      // for reads without the lock; nil if they are not allowed
+	size   int64            // of file
+	remote readahead.Reader // file, if it fetches ranges before they are read; nil otherwise
 
 	touched atomic.Int64 // number of chunks read without the whole index
 	mu      sync.Mutex   // held while the index is read
@@ -63,7 +63,7 @@ func lookUp(d *h5.Dataset, exact bool) (*dataset, error) {
 		return set, err
 	}
 	if r, size := d.File().Source(); r != nil {
-		set.file, set.size, set.remote = r, size, ahead.Of(r)
+		set.file, set.size, set.remote = r, size, readahead.Of(r)
 		keep(d, key, set)
 		return set, nil
 	}

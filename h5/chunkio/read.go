@@ -14,7 +14,7 @@ import (
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/h5/filter"
 	"github.com/hyperslab/hyperslab/internal/chunked"
-	"github.com/hyperslab/hyperslab/internal/chunked/scratch"
+	"github.com/hyperslab/hyperslab/internal/chunked/budget"
 	"github.com/hyperslab/hyperslab/internal/errs"
 	"github.com/hyperslab/hyperslab/internal/grid/boxes"
 )
@@ -71,7 +71,7 @@ func (c *call) read(ctx context.Context, dst []byte) (Stats, error) {
 
 // within reads the current piece when the process has enough memory for a chunk.
 func (r *reader) within(ctx context.Context, dst []byte) error {
-	grant, err := scratch.Acquire(ctx, r.c.need)
+	grant, err := budget.Acquire(ctx, r.c.need)
 	if err != nil {
 		return err
 	}
@@ -91,8 +91,8 @@ type work struct {
 // free makes large buffers available to all readers of the process.
 func (w *work) free() {
 	for _, b := range []*[]byte{&w.raw, &w.data, &w.encoded} {
-		if cap(*b) > scratch.Small {
-			scratch.Put(*b)
+		if cap(*b) > budget.Small {
+			budget.Put(*b)
 			*b = nil
 		}
 	}
@@ -105,7 +105,7 @@ func (w *work) put() {
 }
 
 // buffers contains idle buffers until the garbage collector frees them. They have at most
-// scratch.Small bytes.
+// budget.Small bytes.
 var buffers = sync.Pool{New: func() any { return new(work) }}
 
 // fillValue returns an element of a chunk that is not stored, in the caller's datatype.
@@ -359,13 +359,13 @@ func readRaw(d *h5.Dataset, buf *[]byte, set *dataset, offset []int64) ([]byte, 
 			return nil, 0, fmt.Errorf("%w: a chunk of %d bytes in a file of %d", h5.ErrCorrupt, size, limit)
 		}
 		if size > int64(cap(*buf)) {
-			*buf = scratch.Get(int(size))
+			*buf = budget.Get(int(size))
 		}
 	}
 }
 
 // grown returns n bytes of *buf, which grows to hold them.
 func grown(buf *[]byte, n int) []byte {
-	*buf = scratch.Grown(*buf, n)
+	*buf = budget.Grown(*buf, n)
 	return *buf
 }

@@ -10,7 +10,7 @@ import (
 
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/internal/chunked"
-	"github.com/hyperslab/hyperslab/internal/chunked/ahead"
+	"github.com/hyperslab/hyperslab/internal/chunked/readahead"
 	"github.com/hyperslab/hyperslab/internal/format/h5file"
 	"github.com/hyperslab/hyperslab/internal/grid"
 )
@@ -162,7 +162,7 @@ const (
 )
 
 // ranges yields the places of the chunks of a region in the file, in the order of the reads.
-func (c *call) ranges(x *index) ahead.Ranges {
+func (c *call) ranges(x *index) readahead.Ranges {
 	return func(yield func(off, n int64) bool) {
 		q := c.plan.NewPiece()
 		r := &reader{c: c, x: x, q: q}
@@ -209,7 +209,7 @@ func Prefetch(ctx context.Context, d *h5.Dataset, mem h5.Datatype, regions iter.
 	if err != nil || set.why != "" || set.remote == nil {
 		return nil, false
 	}
-	start, end := ahead.Bounds(regions)
+	start, end := readahead.Bounds(regions)
 	if !set.inside(start, end) {
 		return nil, false
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/h5/chunkio"
 	"github.com/hyperslab/hyperslab/h5/filter"
-	"github.com/hyperslab/hyperslab/internal/testkit/need"
+	"github.com/hyperslab/hyperslab/internal/testkit/testenv"
 )
 
 // along returns the indices of a region in one dimension.
@@ -103,7 +103,7 @@ func TestSteps(t *testing.T) {
 		require.NoError(r, d.ReadRegion(got, i4, all(shape...)))
 		require.Equal(r, want, got)
 	})
-	need.Occurred(t, several, n)
+	testenv.Occurred(t, several, n)
 }
 
 // TestRead_filterSteps checks that reading some elements of one plane of a Blosc2 chunk reads only

@@ -13,7 +13,7 @@ import (
 
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/internal/chunked"
-	"github.com/hyperslab/hyperslab/internal/chunked/inorder"
+	"github.com/hyperslab/hyperslab/internal/chunked/ordered"
 	"github.com/hyperslab/hyperslab/internal/grid/boxes"
 )
 
@@ -39,7 +39,7 @@ func (c *call) write(ctx context.Context, src []byte) (Stats, error) {
 	}
 	stats := Stats{Workers: c.o.Workers, Chunks: c.plan.Chunks}
 	var mu sync.Mutex // protects stats
-	queue := inorder.New(math.MaxInt, "", func(_ int64, b []byte, e encoded) error {
+	queue := ordered.New(math.MaxInt, "", func(_ int64, b []byte, e encoded) error {
 		if err := store(b, e.mask, e.offset); err != nil {
 			return c.fail(e.offset, err)
 		}

@@ -16,7 +16,7 @@ import (
 	"github.com/hyperslab/hyperslab/h5/ddl"
 	"github.com/hyperslab/hyperslab/h5/h5value"
 	"github.com/hyperslab/hyperslab/internal/testkit/leak"
-	"github.com/hyperslab/hyperslab/internal/testkit/need"
+	"github.com/hyperslab/hyperslab/internal/testkit/testenv"
 )
 
 func TestMain(m *testing.M) {
@@ -88,7 +88,7 @@ func everything(t testing.TB) *h5.File {
 
 // TestWrite_H5dump checks that the output for objects of every kind is exactly h5dump's.
 func TestWrite_H5dump(t *testing.T) {
-	tool := need.Tool(t, "h5dump") // the oracle
+	tool := testenv.Tool(t, "h5dump") // the oracle
 	f := everything(t)
 	for _, o := range []*ddl.Options{nil, {WithoutValues: true}} {
 		args := []string{f.Path()}
@@ -168,7 +168,7 @@ func (f failing) Write([]byte) (int, error) { return 0, f.err }
 // TestWrite_ObjectsH5dump checks that the output for one object or attribute is exactly h5dump's. A
 // name that does not exist must return an error, and nothing must be written.
 func TestWrite_ObjectsH5dump(t *testing.T) {
-	tool := need.Tool(t, "h5dump") // the oracle
+	tool := testenv.Tool(t, "h5dump") // the oracle
 	f := everything(t)
 	for _, tt := range []struct {
 		flag, path string

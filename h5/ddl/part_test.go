@@ -15,7 +15,7 @@ import (
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/h5/ddl"
 	"github.com/hyperslab/hyperslab/h5/h5value"
-	"github.com/hyperslab/hyperslab/internal/testkit/need"
+	"github.com/hyperslab/hyperslab/internal/testkit/testenv"
 )
 
 // shapes are those of the datasets /0, /1, … of the tests of parts.
@@ -59,7 +59,7 @@ func dumped(t require.TestingT, tool, path, object string, part h5.Region) strin
 // TestPart_H5dump checks that parts of any rank, with strides and blocks, are printed exactly as
 // by h5dump, including the order of the values and the commas.
 func TestPart_H5dump(t *testing.T) {
-	tool := need.Tool(t, "h5dump") // the oracle
+	tool := testenv.Tool(t, "h5dump") // the oracle
 	f := shaped(t)
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(0, 3).Draw(t, "dataset")
@@ -116,7 +116,7 @@ func TestPart_Places(t *testing.T) {
 
 // TestPart_types checks parts of every kind of element, and an empty part.
 func TestPart_types(t *testing.T) {
-	tool := need.Tool(t, "h5dump") // the oracle
+	tool := testenv.Tool(t, "h5dump") // the oracle
 	f := everything(t)
 	for _, tt := range []struct {
 		path string

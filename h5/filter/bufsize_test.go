@@ -12,7 +12,7 @@ import (
 
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/h5/filter"
-	"github.com/hyperslab/hyperslab/internal/testkit/need"
+	"github.com/hyperslab/hyperslab/internal/testkit/testenv"
 	"github.com/hyperslab/hyperslab/internal/testkit/testutil"
 )
 
@@ -29,8 +29,8 @@ type seen struct {
 // arguments of each call and writes to all of the reported buffer after the data. take returns the
 // calls since the last time.
 func newSpy(t *testing.T) (id int, take func() []seen) {
-	cc := need.Compiler(t)
-	include := need.Libraries(t)
+	cc := testenv.Compiler(t)
+	include := testenv.Libraries(t)
 	dir := t.TempDir()
 	source, notes := filepath.Join(dir, "spy.c"), filepath.Join(dir, "notes")
 	require.NoError(t, os.WriteFile(source, []byte(`

@@ -12,7 +12,7 @@ import (
 
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/h5/filter"
-	"github.com/hyperslab/hyperslab/internal/testkit/need"
+	"github.com/hyperslab/hyperslab/internal/testkit/testenv"
 	"github.com/hyperslab/hyperslab/internal/testkit/testutil"
 )
 
@@ -108,7 +108,7 @@ func pythonWith(t testing.TB, modules []string, script string, args ...string) s
 
 // sampled returns the step with which a Python script takes its cases: 1 if all of them must run.
 func sampled(step string) string {
-	if need.All() {
+	if testenv.All() {
 		return "1"
 	}
 	return step

@@ -18,7 +18,7 @@ import (
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/h5/filter"
 	"github.com/hyperslab/hyperslab/internal/cmem"
-	"github.com/hyperslab/hyperslab/internal/testkit/need"
+	"github.com/hyperslab/hyperslab/internal/testkit/testenv"
 	"github.com/hyperslab/hyperslab/internal/testkit/testutil"
 )
 
@@ -205,7 +205,7 @@ func TestExactDeflate(t *testing.T) {
 // those of this package.
 func TestSzip(t *testing.T) {
 	if !filter.Known(h5.FilterSzip) {
-		need.Missing(t, "built without szip")
+		testenv.Missing(t, "built without szip")
 	}
 	f, _ := newFile(t)
 	defer f.Close()
@@ -280,7 +280,7 @@ with h5py.File(sys.argv[1], "w") as f:
 		datasets++
 	}
 	types := 2
-	if need.All() {
+	if testenv.All() {
 		types = 5
 	}
 	require.Equal(t, types*48*5, datasets)
@@ -356,7 +356,7 @@ func compareSums(t *testing.T, f *h5.File, sums string) int {
 
 // TestCorpus reads files of other programs from the corpus.
 func TestCorpus(t *testing.T) {
-	for _, path := range need.Files(t, need.Corpus, "hdf5-filters/*.h5") {
+	for _, path := range testenv.Files(t, testenv.Corpus, "hdf5-filters/*.h5") {
 		t.Run(strings.TrimSuffix(filepath.Base(path), ".h5"), func(t *testing.T) {
 			f, err := h5.Open(path, h5.ReadOnly)
 			require.NoError(t, err)

@@ -12,7 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/hyperslab/hyperslab/internal/testkit/need"
+	"github.com/hyperslab/hyperslab/internal/testkit/testenv"
 )
 
 // cftimeCases is a Python program. It prints random numbers of each calendar and unit with the
@@ -79,7 +79,7 @@ json.dump(cases, sys.stdout)`
 
 // TestParseTimes_cftime compares dates with those of cftime.
 func TestParseTimes_cftime(t *testing.T) {
-	python := need.Python(t, "cftime", "numpy")
+	python := testenv.Python(t, "cftime", "numpy")
 	cmd := exec.Command(python, "-c", cftimeCases)
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr

@@ -9,7 +9,7 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/hyperslab/hyperslab/internal/chunked/inorder"
+	"github.com/hyperslab/hyperslab/internal/chunked/ordered"
 )
 
 // AnyOrder is the value of ahead for calls that do not wait for each other.
@@ -30,7 +30,7 @@ func Each[W any](ctx context.Context, n int64, workers int, ahead int64, take fu
 	var next atomic.Int64
 	turn, done := func() int64 { return next.Add(1) - 1 }, func(int64) {}
 	if workers > 1 && ahead < n {
-		gate := &inorder.Gate{Ahead: ahead}
+		gate := &ordered.Gate{Ahead: ahead}
 		turn, done = gate.Take, gate.Done
 	}
 	run := func(ctx context.Context) error {

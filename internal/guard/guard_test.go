@@ -13,7 +13,7 @@ import (
 	"github.com/hyperslab/hyperslab/internal/format"
 	"github.com/hyperslab/hyperslab/internal/format/chunk"
 	"github.com/hyperslab/hyperslab/internal/guard"
-	"github.com/hyperslab/hyperslab/internal/testkit/need"
+	"github.com/hyperslab/hyperslab/internal/testkit/testenv"
 )
 
 // chunks returns the valid chunks of the readers' test data by file name.
@@ -68,8 +68,8 @@ func TestWhole_corrupt(t *testing.T) {
 			require.False(t, c.Dict)
 		}
 	})
-	need.Occurred(t, accepted, accepted+refused)
-	need.Occurred(t, refused, accepted+refused)
+	testenv.Occurred(t, accepted, accepted+refused)
+	testenv.Occurred(t, refused, accepted+refused)
 }
 
 func TestWhole_policy(t *testing.T) {

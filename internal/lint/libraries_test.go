@@ -14,7 +14,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/hyperslab/hyperslab/internal/testkit/need"
+	"github.com/hyperslab/hyperslab/internal/testkit/testenv"
 )
 
 var forbiddenSymbols = strings.Fields(`fork vfork clone popen system posix_spawn posix_spawnp execv execve execvp execl execle execlp
@@ -30,7 +30,7 @@ func TestLibraries_symbols(t *testing.T) {
 		"libgocodec.a":  nil,
 	}
 	for name, allowed := range known {
-		path := filepath.Join(need.Libraries(t), name)
+		path := filepath.Join(testenv.Libraries(t), name)
 		out, err := exec.Command("nm", "-u", path).Output()
 		require.NoError(t, err)
 		var got []string

@@ -19,7 +19,7 @@ import (
 	"github.com/hyperslab/hyperslab/internal/format/cframe"
 	"github.com/hyperslab/hyperslab/internal/format/detect"
 	"github.com/hyperslab/hyperslab/internal/recovery"
-	"github.com/hyperslab/hyperslab/internal/testkit/need"
+	"github.com/hyperslab/hyperslab/internal/testkit/testenv"
 	"github.com/hyperslab/hyperslab/internal/verify"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
@@ -56,7 +56,7 @@ func calls(f func()) uint64 {
 
 // TestClaims_specialChunks checks that an index of millions of special chunks is copied as a whole.
 func TestClaims_specialChunks(t *testing.T) {
-	need.NoASan(t, "variables on the stack are allocations there")
+	testenv.NoASan(t, "variables on the stack are allocations there")
 	const n = 3_500_000
 	for _, sparse := range []bool{false, true} {
 		src, head := claim(t, sparse, n)
@@ -83,7 +83,7 @@ func TestClaims_specialChunks(t *testing.T) {
 // TestClaims_manyChunks checks an array whose header claims millions of chunks although one chunk
 // remains.
 func TestClaims_manyChunks(t *testing.T) {
-	need.NoASan(t, "variables on the stack are allocations there")
+	testenv.NoASan(t, "variables on the stack are allocations there")
 	src := save(t, "a.b2nd", nil)
 	whole, err := os.ReadFile(src)
 	require.NoError(t, err)

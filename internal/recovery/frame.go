@@ -15,7 +15,7 @@ import (
 	"strings"
 
 	"github.com/hyperslab/hyperslab/cblosc"
-	"github.com/hyperslab/hyperslab/internal/files/regular"
+	"github.com/hyperslab/hyperslab/internal/files/regularfile"
 	"github.com/hyperslab/hyperslab/internal/format/b2ndmeta"
 	"github.com/hyperslab/hyperslab/internal/format/cframe"
 	"github.com/hyperslab/hyperslab/internal/format/chunk"
@@ -65,12 +65,12 @@ func recoverFrame(ctx context.Context, r *Report, o Options, dir bool) (err erro
 	defer func() { err = errors.Join(err, f.pool.Close()) }()
 	if dir {
 		f.dir = r.Source
-		file, info, err := regular.Open(filepath.Join(r.Source, cframe.IndexFile))
+		file, info, err := regularfile.Open(filepath.Join(r.Source, cframe.IndexFile))
 		switch {
 		case err == nil:
 			defer func() { err = errors.Join(err, file.Close()) }()
 			f.file, f.size = file, info.Size()
-		case errors.Is(err, regular.ErrNot):
+		case errors.Is(err, regularfile.ErrNot):
 			r.note(Lost, "", "index", -1, "%v", err)
 		case !errors.Is(err, os.ErrNotExist):
 			return err
@@ -459,7 +459,7 @@ func (f *frame) load(o cframe.Offset) (located, []byte, error) {
 		return located{}, nil, errNoChunk
 	}
 	raw := make([]byte, info.Size())
-	file, _, err := regular.Open(name)
+	file, _, err := regularfile.Open(name)
 	if err != nil {
 		return located{}, nil, err
 	}

@@ -13,7 +13,7 @@ import (
 
 	"github.com/hyperslab/hyperslab/cblosc"
 	"github.com/hyperslab/hyperslab/internal/files/atomicfile"
-	"github.com/hyperslab/hyperslab/internal/files/regular"
+	"github.com/hyperslab/hyperslab/internal/files/regularfile"
 	"github.com/hyperslab/hyperslab/internal/format"
 	"github.com/hyperslab/hyperslab/internal/format/cframe"
 	"github.com/hyperslab/hyperslab/internal/format/chunk"
@@ -58,7 +58,7 @@ func (f *frame) chunkHeader(o cframe.Offset) (chunk.Header, bool) {
 	b := make([]byte, chunk.ExtendedHeaderSize)
 	if f.dir == "" {
 		b = f.bytes(f.base+int64(o), len(b))
-	} else if file, _, err := regular.Open(filepath.Join(f.dir, cframe.ChunkFile(o))); err == nil {
+	} else if file, _, err := regularfile.Open(filepath.Join(f.dir, cframe.ChunkFile(o))); err == nil {
 		_, _ = file.ReadAt(b, 0) // a short file has zeros, which are no chunk
 		_ = file.Close()
 	}

@@ -24,7 +24,7 @@ import (
 	"github.com/hyperslab/hyperslab/internal/format/detect"
 	"github.com/hyperslab/hyperslab/internal/format/h5file"
 	"github.com/hyperslab/hyperslab/internal/recovery"
-	"github.com/hyperslab/hyperslab/internal/testkit/need"
+	"github.com/hyperslab/hyperslab/internal/testkit/testenv"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -311,7 +311,7 @@ func plainElements(t *testing.T, file string) (list [][]byte) {
 // TestCutFiles checks truncated real files.
 func TestCutFiles(t *testing.T) {
 	var all []string
-	for _, dir := range []string{need.Directory(t, need.HDF5Source), need.Directory(t, need.Corpus)} {
+	for _, dir := range []string{testenv.Directory(t, testenv.HDF5Source), testenv.Directory(t, testenv.Corpus)} {
 		require.NoError(t, filepath.WalkDir(dir, func(p string, d os.DirEntry, err error) error {
 			if err == nil && d.Type().IsRegular() && strings.HasSuffix(p, ".h5") && !strings.Contains(p, "hostile") {
 				all = append(all, p)
@@ -322,7 +322,7 @@ func TestCutFiles(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	files, sum := 0, remains{}
 	for i, p := range all {
-		if !need.All() && i%4 != 0 {
+		if !testenv.All() && i%4 != 0 {
 			continue // "make crash" tests all files
 		}
 		b, err := os.ReadFile(p)

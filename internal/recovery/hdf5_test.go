@@ -20,7 +20,7 @@ import (
 	"github.com/hyperslab/hyperslab/internal/format/h5file"
 	"github.com/hyperslab/hyperslab/internal/format/h5file/hdf5test"
 	"github.com/hyperslab/hyperslab/internal/recovery"
-	"github.com/hyperslab/hyperslab/internal/testkit/need"
+	"github.com/hyperslab/hyperslab/internal/testkit/testenv"
 	"github.com/hyperslab/hyperslab/internal/verify"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
@@ -59,7 +59,7 @@ func saveHDF5(t *testing.T, low h5.LibVer) string {
 // requireDump requires that h5dump prints the same for two files, except for the file name.
 func requireDump(t *testing.T, want, got string) {
 	t.Helper()
-	tool := need.Tool(t, "h5dump")
+	tool := testenv.Tool(t, "h5dump")
 	dump := func(path string) string {
 		c := exec.Command(tool, filepath.Base(path))
 		c.Dir = filepath.Dir(path)
@@ -372,7 +372,7 @@ func TestHDF5_corruptCommittedType(t *testing.T) {
 // TestHDF5_refusedByLibrary checks a file that libhdf5 rejects because its superblock records an
 // end before the last structure.
 func TestHDF5_refusedByLibrary(t *testing.T) {
-	src := need.Files(t, need.HDF5Source, "tools/test/misc/testfiles/h5clear_fsm_persist_less.h5")[0]
+	src := testenv.Files(t, testenv.HDF5Source, "tools/test/misc/testfiles/h5clear_fsm_persist_less.h5")[0]
 	dst, r := recovered(t, src, nil)
 	require.Equal(t, recovery.ExitWhole, r.ExitCode(), "%v", r.Findings)
 	require.Equal(t, "end of file address", r.Findings[0].What)
@@ -419,7 +419,7 @@ func TestHDF5_longerFile(t *testing.T) {
 // object.
 func TestHDF5_missingCommittedType(t *testing.T) {
 	src := filepath.Join(t.TempDir(), "cut.h5")
-	b, err := os.ReadFile(need.Files(t, need.HDF5Source, "tools/test/h5dump/testfiles/xml/tenum.h5")[0])
+	b, err := os.ReadFile(testenv.Files(t, testenv.HDF5Source, "tools/test/h5dump/testfiles/xml/tenum.h5")[0])
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(src, b[:1456], 0o600))
 	dst := filepath.Join(t.TempDir(), "new.h5")

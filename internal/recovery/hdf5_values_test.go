@@ -18,7 +18,7 @@ import (
 	"github.com/hyperslab/hyperslab/internal/format/h5file"
 	"github.com/hyperslab/hyperslab/internal/format/h5file/hdf5test"
 	"github.com/hyperslab/hyperslab/internal/recovery"
-	"github.com/hyperslab/hyperslab/internal/testkit/need"
+	"github.com/hyperslab/hyperslab/internal/testkit/testenv"
 	"github.com/hyperslab/hyperslab/internal/verify"
 )
 
@@ -301,7 +301,7 @@ func TestHDF5_LostSources(t *testing.T) {
 // TestHDF5_foreignReferences checks that references into other files are lost when the file is
 // rewritten, because a new file with another name cannot resolve them.
 func TestHDF5_foreignReferences(t *testing.T) {
-	file := need.Files(t, need.HDF5Source, "tools/test/h5dump/testfiles/trefer_ext2.h5")[0]
+	file := testenv.Files(t, testenv.HDF5Source, "tools/test/h5dump/testfiles/trefer_ext2.h5")[0]
 	b, err := os.ReadFile(file)
 	require.NoError(t, err)
 	src := filepath.Join(t.TempDir(), "a.h5")
@@ -345,7 +345,7 @@ with h5py.File(sys.argv[1], "w", libver=("v110", "latest")) as f:
 // The source is kept in a file that need not be rewritten. Otherwise it is lost and reported, and
 // the other sources are kept.
 func TestIrregularSources(t *testing.T) {
-	python := need.Python(t, "h5py", "numpy")
+	python := testenv.Python(t, "h5py", "numpy")
 	src := filepath.Join(t.TempDir(), "a.h5")
 	out, err := exec.Command(python, "-c", irregular, src).CombinedOutput()
 	require.NoError(t, err, "%s", out)
@@ -374,7 +374,7 @@ func TestIrregularSources(t *testing.T) {
 // TestHDF5_emptySequence sets the length of a string to 0 although its heap object has bytes.
 // libhdf5 compares the two lengths and reads no element of the dataset, so the file is not valid.
 func TestHDF5_emptySequence(t *testing.T) {
-	python := need.Python(t, "h5py")
+	python := testenv.Python(t, "h5py")
 	src := filepath.Join(t.TempDir(), "a.h5")
 	out, err := exec.Command(python, "-c", `
 import sys, h5py

@@ -18,7 +18,7 @@ import (
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/internal/format"
 	"github.com/hyperslab/hyperslab/internal/recovery"
-	"github.com/hyperslab/hyperslab/internal/testkit/need"
+	"github.com/hyperslab/hyperslab/internal/testkit/testenv"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -71,11 +71,11 @@ func mutate(b []byte, r *rand.Rand) []byte {
 // TestRecover_reference damages files and recovers them. The reference library must read every
 // attribute and element of each new file, and every attribute of each repaired copy.
 func TestRecover_reference(t *testing.T) {
-	python := need.Python(t, "h5py", "blosc2")
+	python := testenv.Python(t, "h5py", "blosc2")
 	_, older := structured(t, "oldest")
 	_, newer := structured(t, "newest")
 	count := 12
-	if need.All() {
+	if testenv.All() {
 		count = 400
 	}
 	dir := t.TempDir()
@@ -108,7 +108,7 @@ func TestRecover_reference(t *testing.T) {
 			}
 		}
 	}
-	need.Occurred(t, len(made), 4*count)
+	testenv.Occurred(t, len(made), 4*count)
 	c := exec.Command(python, "-c", openAllFiles)
 	c.Stdin = strings.NewReader(strings.Join(made, "\n"))
 	out, err := c.CombinedOutput()

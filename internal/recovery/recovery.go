@@ -15,7 +15,7 @@ import (
 
 	"github.com/hyperslab/hyperslab/internal/files/atomicfile"
 	"github.com/hyperslab/hyperslab/internal/files/filelock"
-	"github.com/hyperslab/hyperslab/internal/files/regular"
+	"github.com/hyperslab/hyperslab/internal/files/regularfile"
 	"github.com/hyperslab/hyperslab/internal/format"
 	"github.com/hyperslab/hyperslab/internal/format/detect"
 	"github.com/hyperslab/hyperslab/internal/verify"
@@ -203,7 +203,7 @@ func recoverAs(ctx context.Context, dst, src, name string, opts Options) (_ *Rep
 	}
 	var file *os.File // nil for a directory
 	if !info.IsDir() {
-		if file, info, err = regular.Open(src); err != nil {
+		if file, info, err = regularfile.Open(src); err != nil {
 			return nil, err
 		}
 		defer func() { err = errors.Join(err, file.Close()) }()

@@ -16,7 +16,7 @@ import (
 	"github.com/hyperslab/hyperslab/internal/format/h5file"
 	"github.com/hyperslab/hyperslab/internal/format/h5file/hdf5test"
 	"github.com/hyperslab/hyperslab/internal/recovery"
-	"github.com/hyperslab/hyperslab/internal/testkit/need"
+	"github.com/hyperslab/hyperslab/internal/testkit/testenv"
 )
 
 // filtered writes the datasets of this test. Each has a filter whose parameters repeat a size.
@@ -72,7 +72,7 @@ func pythonValues(t *testing.T, python string, paths ...string) (all []map[strin
 // chunks disprove it, all elements must be recovered as certain, with the values of the undamaged
 // file. Otherwise libhdf5 reads the damaged file, and the recovered file must have the same values.
 func TestHDF5_FilterParameters(t *testing.T) {
-	python := need.Python(t, "h5py", "numpy")
+	python := testenv.Python(t, "h5py", "numpy")
 	scratch, wholes := t.TempDir(), map[string]string{}
 	for _, version := range []string{"oldest", "newest"} {
 		wholes[version] = filepath.Join(t.TempDir(), version+".h5")
@@ -142,7 +142,7 @@ func TestHDF5_FilterParameters(t *testing.T) {
 // TestHDF5_ChunkLength checks chunks whose stored length is wrong. The Adler-32 proves their
 // elements.
 func TestHDF5_ChunkLength(t *testing.T) {
-	python := need.Python(t, "h5py", "numpy")
+	python := testenv.Python(t, "h5py", "numpy")
 	const program = `
 import sys, zlib, numpy, h5py
 kind = sys.argv[2]
@@ -225,7 +225,7 @@ with h5py.File(sys.argv[1], "w", libver=("earliest", "latest") if old else ("v11
 // such as PureHDF do. Its elements must be recovered, as certain if they have a checksum, with the
 // values that HDF5 1.14 reads from the damaged file.
 func TestHDF5_LayoutElementSize(t *testing.T) {
-	python, older := need.Python(t, "h5py", "numpy"), need.OldPython(t, "h5py")
+	python, older := testenv.Python(t, "h5py", "numpy"), testenv.OldPython(t, "h5py")
 	for _, version := range []string{"oldest", "newest"} {
 		t.Run(version, func(t *testing.T) {
 			src := filepath.Join(t.TempDir(), "a.h5")
@@ -251,7 +251,7 @@ func TestHDF5_LayoutElementSize(t *testing.T) {
 // TestHDF5_unusedParameter changes parameters of scale-offset that libhdf5 stores and does not
 // read: the sign of floats, and the last one, after the fill value. All chunks must be recovered.
 func TestHDF5_unusedParameter(t *testing.T) {
-	python := need.Python(t, "h5py", "numpy")
+	python := testenv.Python(t, "h5py", "numpy")
 	src := filepath.Join(t.TempDir(), "a.h5")
 	out, err := exec.Command(python, "-c", `
 import sys, numpy, h5py

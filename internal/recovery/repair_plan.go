@@ -15,7 +15,7 @@ import (
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/internal/files/atomicfile"
 	"github.com/hyperslab/hyperslab/internal/files/filelock"
-	"github.com/hyperslab/hyperslab/internal/files/regular"
+	"github.com/hyperslab/hyperslab/internal/files/regularfile"
 	"github.com/hyperslab/hyperslab/internal/format"
 	"github.com/hyperslab/hyperslab/internal/format/detect"
 	"github.com/hyperslab/hyperslab/internal/format/h5file"
@@ -77,7 +77,7 @@ func PlanRepair(ctx context.Context, src string, o *Options) (*Plan, error) {
 
 // planIsolated plans in a worker.
 func planIsolated(ctx context.Context, src string, o Options) (_ *Plan, err error) {
-	f, _, err := regular.Open(src)
+	f, _, err := regularfile.Open(src)
 	if err != nil {
 		return nil, err
 	}
@@ -94,7 +94,7 @@ func planIsolated(ctx context.Context, src string, o Options) (_ *Plan, err erro
 
 // planFile plans the repair of the file at the path src. It uses name to detect the format.
 func planFile(ctx context.Context, src, name string, o Options) (_ *Plan, err error) {
-	f, info, err := regular.Open(src)
+	f, info, err := regularfile.Open(src)
 	if err != nil {
 		return nil, err
 	}
@@ -214,7 +214,7 @@ func (p *Plan) apply(ctx context.Context, dst, src string, o atomicfile.Options)
 	if err := target(dst, src, o.Overwrite); err != nil {
 		return err
 	}
-	in, info, err := regular.Open(src)
+	in, info, err := regularfile.Open(src)
 	if err != nil {
 		return err
 	}

@@ -18,7 +18,7 @@ import (
 	"github.com/hyperslab/hyperslab/internal/format/h5file"
 	"github.com/hyperslab/hyperslab/internal/format/h5file/hdf5test"
 	"github.com/hyperslab/hyperslab/internal/recovery"
-	"github.com/hyperslab/hyperslab/internal/testkit/need"
+	"github.com/hyperslab/hyperslab/internal/testkit/testenv"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -41,7 +41,7 @@ with h5py.File(sys.argv[1], "w", libver=("earliest", "latest") if old else ("v11
 
 func structured(t *testing.T, version string) (python, path string) {
 	t.Helper()
-	python = need.Python(t, "h5py", "numpy")
+	python = testenv.Python(t, "h5py", "numpy")
 	path = filepath.Join(t.TempDir(), "a.h5")
 	out, err := exec.Command(python, "-c", structures, path, version).CombinedOutput()
 	require.NoError(t, err, "%s", out)
@@ -162,7 +162,7 @@ func TestPlanRepair_superblock(t *testing.T) {
 // TestPlanRepair_fields changes fields that repeat the size of an element. The repaired file must
 // have the values that HDF5 1.14 reads from the damaged one, where it reads it.
 func TestPlanRepair_fields(t *testing.T) {
-	older := need.OldPython(t, "h5py")
+	older := testenv.OldPython(t, "h5py")
 	for _, version := range []string{"oldest", "newest"} {
 		python, path := structured(t, version)
 		whole := read(t, path)

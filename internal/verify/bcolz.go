@@ -17,7 +17,7 @@ import (
 	"strings"
 
 	"github.com/hyperslab/hyperslab/cblosc"
-	"github.com/hyperslab/hyperslab/internal/files/regular"
+	"github.com/hyperslab/hyperslab/internal/files/regularfile"
 	"github.com/hyperslab/hyperslab/internal/format"
 	"github.com/hyperslab/hyperslab/internal/format/bcolztree"
 	"github.com/hyperslab/hyperslab/ndarray"
@@ -35,7 +35,7 @@ type treeUnit struct {
 
 // bcolz checks the tree in dir and adds its chunk files as tasks.
 func (j *job) bcolz(ctx context.Context, dir string) error {
-	root, err := regular.OpenRoot(dir)
+	root, err := regularfile.OpenRoot(dir)
 	if err != nil {
 		return err
 	}

@@ -28,7 +28,7 @@ import (
 	"github.com/hyperslab/hyperslab/internal/format/h5file/hdf5test"
 	"github.com/hyperslab/hyperslab/internal/location/locate"
 	"github.com/hyperslab/hyperslab/internal/sandbox/worker"
-	"github.com/hyperslab/hyperslab/internal/testkit/need"
+	"github.com/hyperslab/hyperslab/internal/testkit/testenv"
 	"github.com/hyperslab/hyperslab/internal/verify"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
@@ -378,7 +378,7 @@ func TestDigests(t *testing.T) {
 // TestDigests_Sha256sum checks that sha256sum can write and check the sidecar files, also for
 // names that must be escaped.
 func TestDigests_Sha256sum(t *testing.T) {
-	tool := need.Program(t, "sha256sum")
+	tool := testenv.Program(t, "sha256sum")
 	for _, name := range []string{"a.b2nd", "a.bcolz", "two\nlines \\ and a slash.h5:/x"} {
 		path := save(t, name, nil)
 		check := func() ([]byte, error) {

@@ -21,7 +21,7 @@ import (
 
 	"github.com/hyperslab/hyperslab/internal/errs"
 	"github.com/hyperslab/hyperslab/internal/files/atomicfile"
-	"github.com/hyperslab/hyperslab/internal/files/regular"
+	"github.com/hyperslab/hyperslab/internal/files/regularfile"
 	"github.com/hyperslab/hyperslab/internal/format/detect"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
@@ -89,7 +89,7 @@ func sums(ctx context.Context, path string, workers int) (map[string]string, err
 }
 
 func sum(ctx context.Context, name string) (_ string, err error) {
-	f, _, err := regular.Open(name)
+	f, _, err := regularfile.Open(name)
 	if err != nil {
 		return "", err
 	}
@@ -192,8 +192,8 @@ func checkDigests(ctx context.Context, path string, o Options, r *Report) error 
 }
 
 func readDigests(sidecar string) (_ map[string]string, err error) {
-	f, _, err := regular.Open(sidecar)
-	if errors.Is(err, regular.ErrNot) {
+	f, _, err := regularfile.Open(sidecar)
+	if errors.Is(err, regularfile.ErrNot) {
 		err = errs.Mark(errors.New(err.Error()), ndarray.ErrCorrupt) // the files that it lists may have any format
 	}
 	if err != nil {

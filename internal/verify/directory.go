@@ -14,7 +14,7 @@ import (
 	"strings"
 
 	"github.com/hyperslab/hyperslab/internal/errs"
-	"github.com/hyperslab/hyperslab/internal/files/regular"
+	"github.com/hyperslab/hyperslab/internal/files/regularfile"
 	"github.com/hyperslab/hyperslab/internal/format"
 	"github.com/hyperslab/hyperslab/internal/format/detect"
 	"github.com/hyperslab/hyperslab/internal/hdf5/h5parts"
@@ -200,7 +200,7 @@ func (m *member) reason() error {
 // netCDFClassic reports whether a file is in one of the formats of netCDF before version 4, which
 // have the extension of HDF5 files too.
 func netCDFClassic(path string) bool {
-	f, info, err := regular.Open(path)
+	f, info, err := regularfile.Open(path)
 	if err != nil {
 		return false
 	}

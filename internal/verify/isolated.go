@@ -19,7 +19,7 @@ import (
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/h5/chunkio"
 	"github.com/hyperslab/hyperslab/h5/filter"
-	"github.com/hyperslab/hyperslab/internal/files/regular"
+	"github.com/hyperslab/hyperslab/internal/files/regularfile"
 	"github.com/hyperslab/hyperslab/internal/format"
 	"github.com/hyperslab/hyperslab/internal/format/detect"
 	"github.com/hyperslab/hyperslab/internal/hdf5/h5parts"
@@ -127,7 +127,7 @@ func isolated(ctx context.Context, path string, o Options) (_ *Report, err error
 	defer func() { err = errors.Join(err, opened.Close()) }()
 	info, err := f.Stat()
 	if err == nil && !info.IsDir() {
-		err = regular.Check(path, info)
+		err = regularfile.Check(path, info)
 	}
 	if err != nil {
 		return nil, err

@@ -16,7 +16,7 @@ import (
 
 	"github.com/hyperslab/hyperslab/cblosc"
 	"github.com/hyperslab/hyperslab/internal/blosc/stores"
-	"github.com/hyperslab/hyperslab/internal/files/regular"
+	"github.com/hyperslab/hyperslab/internal/files/regularfile"
 	"github.com/hyperslab/hyperslab/internal/format"
 	"github.com/hyperslab/hyperslab/internal/format/detect"
 	"github.com/hyperslab/hyperslab/internal/format/npy"
@@ -110,7 +110,7 @@ func newJob(ctx context.Context, path string, members []*os.File, o Options) (_ 
 
 // npy checks the header and the size of a .npy file, which contains no checksums.
 func (j *job) npy(path string) error {
-	f, info, err := regular.Open(path)
+	f, info, err := regularfile.Open(path)
 	if err != nil {
 		return err
 	}

@@ -11,7 +11,7 @@ import (
 	"math"
 	"os"
 
-	"github.com/hyperslab/hyperslab/internal/files/regular"
+	"github.com/hyperslab/hyperslab/internal/files/regularfile"
 	"github.com/hyperslab/hyperslab/internal/format/detect"
 	"github.com/hyperslab/hyperslab/internal/format/h5file"
 	"github.com/hyperslab/hyperslab/internal/hdf5/h5parts"
@@ -23,7 +23,7 @@ func others(ctx context.Context, path string, o Options, r *Report, seen fileSet
 	if r.Format != detect.HDF5 || o.Untrusted {
 		return nil
 	}
-	f, info, err := regular.Open(path)
+	f, info, err := regularfile.Open(path)
 	if err != nil {
 		return err
 	}
@@ -101,7 +101,7 @@ func external(ctx context.Context, object string, list []h5file.ExternalFile, si
 
 // readPiece fills b from a file.
 func readPiece(name string, b []byte, offset uint64, at int64) (err error) {
-	f, _, err := regular.Open(name)
+	f, _, err := regularfile.Open(name)
 	if err != nil {
 		return err
 	}

@@ -11,7 +11,7 @@ import (
 
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/h5/h5value"
-	"github.com/hyperslab/hyperslab/internal/testkit/need"
+	"github.com/hyperslab/hyperslab/internal/testkit/testenv"
 	"github.com/hyperslab/hyperslab/internal/testkit/testutil"
 	"github.com/hyperslab/hyperslab/internal/verify"
 )
@@ -185,7 +185,7 @@ func TestFile_members(t *testing.T) {
 
 // TestFile_family checks the members of files of the family driver.
 func TestFile_family(t *testing.T) {
-	dir := filepath.Join(need.Directory(t, need.HDF5Source), "tools/test/misc/testfiles")
+	dir := filepath.Join(testenv.Directory(t, testenv.HDF5Source), "tools/test/misc/testfiles")
 	copied := t.TempDir()
 	require.NoError(t, os.CopyFS(copied, os.DirFS(dir)))
 	first := filepath.Join(copied, "family_file00000.h5")

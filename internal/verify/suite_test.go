@@ -14,7 +14,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/hyperslab/hyperslab/internal/testkit/need"
+	"github.com/hyperslab/hyperslab/internal/testkit/testenv"
 	"github.com/hyperslab/hyperslab/internal/verify"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
@@ -22,7 +22,7 @@ import (
 // toolReads reports whether h5dump reads the whole file.
 func toolReads(t *testing.T, file string) bool {
 	t.Helper()
-	tool := need.Tool(t, "h5dump")
+	tool := testenv.Tool(t, "h5dump")
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	return exec.CommandContext(ctx, tool, file).Run() == nil
@@ -30,7 +30,7 @@ func toolReads(t *testing.T, file string) bool {
 
 // TestSuite_hdf5 checks that h5dump also fails to read each file that Verify reports as corrupt.
 func TestSuite_hdf5(t *testing.T) {
-	dir := need.Directory(t, need.HDF5Source)
+	dir := testenv.Directory(t, testenv.HDF5Source)
 	sound, corrupt, partly, pieces := 0, 0, 0, 0
 	for _, file := range files(t, dir, ".h5", ".he5") {
 		r, err := verify.File(bg, file, nil)
@@ -55,8 +55,8 @@ func TestSuite_hdf5(t *testing.T) {
 }
 
 func TestSuite_blosc2(t *testing.T) {
-	list := files(t, need.Directory(t, need.Blosc2Source), ".b2frame", ".b2nd")
-	corpus := need.Directory(t, need.Corpus)
+	list := files(t, testenv.Directory(t, testenv.Blosc2Source), ".b2frame", ".b2nd")
+	corpus := testenv.Directory(t, testenv.Corpus)
 	list = append(list, files(t, filepath.Join(corpus, "blosc2"), ".b2frame")...)
 	list = append(list, files(t, filepath.Join(corpus, "caterva2"), ".b2frame", ".b2nd", ".h5")...)
 	chunks := int64(0)
@@ -71,7 +71,7 @@ func TestSuite_blosc2(t *testing.T) {
 
 // TestSuite_filters checks files written with filter plug-ins of other projects.
 func TestSuite_filters(t *testing.T) {
-	for _, file := range files(t, filepath.Join(need.Directory(t, need.Corpus), "hdf5-filters"), ".h5") {
+	for _, file := range files(t, filepath.Join(testenv.Directory(t, testenv.Corpus), "hdf5-filters"), ".h5") {
 		r, err := verify.File(bg, file, nil)
 		require.NoError(t, err)
 		require.Empty(t, r.Damages, file)
@@ -101,7 +101,7 @@ func TestSuite_bcolz(t *testing.T) {
 
 // TestSuite_hostile checks files that crash other programs. Verify must report them.
 func TestSuite_hostile(t *testing.T) {
-	dir := filepath.Join(need.Directory(t, need.Corpus), "hostile-hdf5")
+	dir := filepath.Join(testenv.Directory(t, testenv.Corpus), "hostile-hdf5")
 	reported := 0
 	for _, file := range files(t, dir, ".h5") {
 		r, err := verify.File(bg, file, &verify.Options{Untrusted: true, MaxChunk: 64 << 20})

@@ -23,7 +23,7 @@ import (
 	"github.com/hyperslab/hyperslab/cblosc/frameio"
 	"github.com/hyperslab/hyperslab/internal/blosc/caterva"
 	"github.com/hyperslab/hyperslab/internal/files/filelock"
-	"github.com/hyperslab/hyperslab/internal/files/regular"
+	"github.com/hyperslab/hyperslab/internal/files/regularfile"
 	"github.com/hyperslab/hyperslab/internal/format/cframe"
 	"github.com/hyperslab/hyperslab/internal/grid"
 	"github.com/hyperslab/hyperslab/internal/grid/boxes"
@@ -107,14 +107,14 @@ func (e *engine) unchanged() error {
 		return nil
 	}
 	info, err := os.Stat(e.indexed)
-	if err == nil && regular.Same(info, e.seen) {
+	if err == nil && regularfile.Same(info, e.seen) {
 		if e.indexed == e.path {
 			return nil
 		}
 		return e.lock.Check()
 	}
 	if err == nil || errors.Is(err, fs.ErrNotExist) {
-		err = &fs.PathError{Op: "write", Path: e.path, Err: regular.ErrReplaced}
+		err = &fs.PathError{Op: "write", Path: e.path, Err: regularfile.ErrReplaced}
 	}
 	return err
 }
@@ -320,8 +320,8 @@ func (e *engine) reading(f func(r *frameio.Array, a *cblosc.Array) error) error 
 	}
 }
 
-// sameIndex returns regular.ErrReplaced if the index of a sparse array was replaced after C-Blosc2
-// read it. In that case the chunk files may belong to other chunks.
+// sameIndex returns regularfile.ErrReplaced if the index of a sparse array was replaced after
+// C-Blosc2 read it. In that case the chunk files may belong to other chunks.
 func (e *engine) sameIndex() error {
 	if e.index == nil {
 		return nil
@@ -331,8 +331,8 @@ func (e *engine) sameIndex() error {
 	if err != nil {
 		return err
 	}
-	if !regular.Same(e.index, info) {
-		return &fs.PathError{Op: "read", Path: path, Err: regular.ErrReplaced}
+	if !regularfile.Same(e.index, info) {
+		return &fs.PathError{Op: "read", Path: path, Err: regularfile.ErrReplaced}
 	}
 	return nil
 }

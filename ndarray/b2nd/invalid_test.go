@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hyperslab/hyperslab/cblosc"
-	"github.com/hyperslab/hyperslab/internal/testkit/need"
+	"github.com/hyperslab/hyperslab/internal/testkit/testenv"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/b2nd"
 )
@@ -22,7 +22,7 @@ func numpySizes(t *testing.T, strs []string) []int {
 	t.Helper()
 	in, err := json.Marshal(strs)
 	require.NoError(t, err)
-	cmd := exec.Command(need.Python(t, "numpy"), "-c", `
+	cmd := exec.Command(testenv.Python(t, "numpy"), "-c", `
 import ast, json, sys, numpy
 def size(text):
     try:

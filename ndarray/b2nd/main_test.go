@@ -10,7 +10,7 @@ import (
 
 	"github.com/hyperslab/hyperslab/cblosc"
 	"github.com/hyperslab/hyperslab/internal/testkit/leak"
-	"github.com/hyperslab/hyperslab/internal/testkit/need"
+	"github.com/hyperslab/hyperslab/internal/testkit/testenv"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/b2nd"
 	"github.com/hyperslab/hyperslab/ndarray/ndarraytest"
@@ -21,7 +21,7 @@ func TestMain(m *testing.M) { leak.Main(m) }
 // factory creates arrays in files, or in sparse directories if sparse is set. It deletes the
 // previous array, because the suite needs one at a time.
 func factory(t *testing.T, sparse bool) ndarraytest.Factory {
-	dir, n := need.Scratch(t), 0
+	dir, n := testenv.Scratch(t), 0
 	path := func() string { return filepath.Join(dir, fmt.Sprintf("%d.b2nd", n)) }
 	return ndarraytest.Factory{
 		Create: func(_ ndarraytest.TB, spec ndarray.Spec) (ndarray.Backend, error) {
@@ -66,7 +66,7 @@ func TestConformanceContiguous(t *testing.T) { ndarraytest.TestBackend(t, factor
 // type, so the test passes it to Open again, and it cannot store some metadata.
 func TestConformanceCaterva(t *testing.T) {
 	f := factory(t, false)
-	file := filepath.Join(need.Scratch(t), "c.b2nd")
+	file := filepath.Join(testenv.Scratch(t), "c.b2nd")
 	var given ndarray.DType
 	f.Create = func(_ ndarraytest.TB, spec ndarray.Spec) (ndarray.Backend, error) {
 		if err := os.RemoveAll(file); err != nil {

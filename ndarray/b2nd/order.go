@@ -8,7 +8,7 @@ import (
 	"fmt"
 
 	"github.com/hyperslab/hyperslab/cblosc/frameio"
-	"github.com/hyperslab/hyperslab/internal/chunked/inorder"
+	"github.com/hyperslab/hyperslab/internal/chunked/ordered"
 )
 
 // sequence is the order of the chunks of a new array.
@@ -17,7 +17,7 @@ type sequence struct{ e *engine }
 // InOrder makes chunks go to the frame in row-major order. It returns errors.ErrUnsupported for an
 // array that C-Blosc2 writes, and for an array that was opened, because each write to it is
 // complete when it returns.
-func (b *backend) InOrder(ctx context.Context, window int64, dir string) (inorder.Sequence, error) {
+func (b *backend) InOrder(ctx context.Context, window int64, dir string) (ordered.Sequence, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}

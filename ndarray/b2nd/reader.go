@@ -14,8 +14,8 @@ import (
 
 	"github.com/hyperslab/hyperslab/cblosc"
 	"github.com/hyperslab/hyperslab/cblosc/frameio"
-	"github.com/hyperslab/hyperslab/internal/chunked/ahead"
-	"github.com/hyperslab/hyperslab/internal/files/regular"
+	"github.com/hyperslab/hyperslab/internal/chunked/readahead"
+	"github.com/hyperslab/hyperslab/internal/files/regularfile"
 	"github.com/hyperslab/hyperslab/internal/format/b2ndmeta"
 	"github.com/hyperslab/hyperslab/internal/format/cframe"
 	"github.com/hyperslab/hyperslab/internal/format/detect"
@@ -111,7 +111,7 @@ func OpenFrame(path string, o *OpenOptions) (ndarray.Backend, error) {
 
 func openFrame(path string, o *OpenOptions) (*reader, error) {
 	if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
-		f, info, err := regular.Open(path)
+		f, info, err := regularfile.Open(path)
 		if err != nil {
 			return nil, err
 		}
@@ -225,7 +225,7 @@ func (r *reader) ReadRegion(ctx context.Context, dst []byte, region ndarray.Regi
 }
 
 // Prefetch begins to fetch the chunks of regions of a remote file.
-func (r *reader) Prefetch(ctx context.Context, regions ahead.Regions) (stop func()) {
+func (r *reader) Prefetch(ctx context.Context, regions readahead.Regions) (stop func()) {
 	if r.array == nil || r.unreadable != nil {
 		return func() {}
 	}

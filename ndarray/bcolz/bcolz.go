@@ -15,10 +15,10 @@ import (
 
 	"github.com/hyperslab/hyperslab/cblosc"
 	"github.com/hyperslab/hyperslab/internal/chunked"
-	"github.com/hyperslab/hyperslab/internal/chunked/scratch"
+	"github.com/hyperslab/hyperslab/internal/chunked/budget"
 	"github.com/hyperslab/hyperslab/internal/errs"
 	"github.com/hyperslab/hyperslab/internal/files/filelock"
-	"github.com/hyperslab/hyperslab/internal/files/regular"
+	"github.com/hyperslab/hyperslab/internal/files/regularfile"
 	"github.com/hyperslab/hyperslab/internal/format"
 	"github.com/hyperslab/hyperslab/internal/format/bcolztree"
 	"github.com/hyperslab/hyperslab/internal/grid"
@@ -148,7 +148,7 @@ func (b *backend) unchanged() error {
 		return err
 	}
 	info, err := fs.Stat(b.place.fsys, bcolztree.SizesFile)
-	if err == nil && !regular.Same(info, b.seen) {
+	if err == nil && !regularfile.Same(info, b.seen) {
 		err = ndarray.ErrReplaced
 	}
 	return err
@@ -374,18 +374,18 @@ func (b *backend) readFileOf(ctx context.Context, tree *bcolztree.Array, dst []b
 	if int64(len(dst)) < need {
 		need *= 2
 	}
-	grant, err := scratch.Acquire(ctx, need)
+	grant, err := budget.Acquire(ctx, need)
 	if err != nil {
 		return err
 	}
 	defer grant.Release()
-	chunks, err := tree.ReadChunksInto(i, scratch.Get)
+	chunks, err := tree.ReadChunksInto(i, budget.Get)
 	if err != nil {
 		return err
 	}
 	defer func() {
 		for _, c := range chunks {
-			scratch.Put(c.Data)
+			budget.Put(c.Data)
 		}
 	}()
 	total := 0
@@ -395,8 +395,8 @@ func (b *backend) readFileOf(ctx context.Context, tree *bcolztree.Array, dst []b
 	rows := dst
 	whole := len(dst) == total // dst is for rows of this file only, so equal sizes mean all of them
 	if !whole {
-		rows = scratch.Get(total)
-		defer scratch.Put(rows)
+		rows = budget.Get(total)
+		defer budget.Put(rows)
 	}
 	if _, err = decompress(b.pool, rows, chunks); err != nil {
 		return fmt.Errorf("%s: %w", tree.FileName(i), err)

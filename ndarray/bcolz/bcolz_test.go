@@ -21,8 +21,8 @@ import (
 	"github.com/hyperslab/hyperslab/internal/format"
 	"github.com/hyperslab/hyperslab/internal/format/bcolztree"
 	"github.com/hyperslab/hyperslab/internal/grid"
-	"github.com/hyperslab/hyperslab/internal/testkit/need"
 	"github.com/hyperslab/hyperslab/internal/testkit/samples"
+	"github.com/hyperslab/hyperslab/internal/testkit/testenv"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/bcolz"
 	"github.com/hyperslab/hyperslab/ndarray/mem"
@@ -160,7 +160,7 @@ func canHold(l samples.Layout) (chunkLen int64, ok bool) {
 // itself needs backends that write. For each element type and layout the test reads the whole
 // array, each chunk, and a region that cuts every dimension.
 func TestConformance(t *testing.T) {
-	dir := need.Scratch(t)
+	dir := testenv.Scratch(t)
 	layouts := append(samples.Layouts(),
 		samples.Layout{Shape: []int64{11, 3}, ChunkShape: []int64{4, 3}},
 		samples.Layout{Shape: []int64{3, 0, 2}, ChunkShape: []int64{2, 0, 2}},

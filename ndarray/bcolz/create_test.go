@@ -15,7 +15,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/hyperslab/hyperslab/internal/format/bcolztree"
-	"github.com/hyperslab/hyperslab/internal/testkit/need"
+	"github.com/hyperslab/hyperslab/internal/testkit/testenv"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/bcolz"
 	"github.com/hyperslab/hyperslab/ndarray/ndarraytest"
@@ -49,7 +49,7 @@ func cannot(s ndarray.Spec) string {
 // TestBackend runs the conformance suite. One-dimensional arrays of structures are ctables, all
 // others carrays.
 func TestBackend(t *testing.T) {
-	dir := need.Scratch(t)
+	dir := testenv.Scratch(t)
 	n := 0
 	path := func() string { return filepath.Join(dir, fmt.Sprint(n)) }
 	ndarraytest.TestBackend(t, ndarraytest.Factory{
@@ -101,7 +101,7 @@ func create(t requireT, path string, spec ndarray.Spec, o *bcolz.CreateOptions) 
 // TestGrowth compares random sequences of growing, shrinking and writing with the same operations
 // on a slice. A reader that opens the array in between must see the same values.
 func TestGrowth(t *testing.T) {
-	dir := need.Scratch(t)
+	dir := testenv.Scratch(t)
 	n := 0
 	rapid.Check(t, func(t *rapid.T) {
 		n++
@@ -185,8 +185,8 @@ func TestGrowthRefusals(t *testing.T) {
 // TestInteropWrite checks that bcolz reads the arrays that this package writes, can append to them,
 // and writes the same metadata.
 func TestInteropWrite(t *testing.T) {
-	interpreter := need.Python(t, "bcolz")
-	dir := need.Scratch(t)
+	interpreter := testenv.Python(t, "bcolz")
+	dir := testenv.Scratch(t)
 	n := 0
 	for j, text := range []string{"|b1", "|i1", "<i2", ">i4", "<i8", "|u1", "<u2", "<u4", ">u8", "<f2", "<f4", ">f8", "<c8", ">c16", "|S5", "<U3", "|V7", "<M8[ns]", "<m8[ns]"} {
 		d, err := ndarray.ParseDType(text)

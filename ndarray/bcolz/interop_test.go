@@ -11,14 +11,14 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/hyperslab/hyperslab/internal/testkit/need"
+	"github.com/hyperslab/hyperslab/internal/testkit/testenv"
 )
 
 // TestInterop checks arrays that bcolz writes with every element type, codec, level and filter. The
 // values must be the same as in bcolz.
 func TestInterop(t *testing.T) {
-	interpreter := need.Python(t, "bcolz")
-	dir := need.Scratch(t)
+	interpreter := testenv.Python(t, "bcolz")
+	dir := testenv.Scratch(t)
 	out, err := exec.Command(interpreter, "testdata/interop.py", dir).CombinedOutput()
 	require.NoError(t, err, "interop.py:\n%s", out)
 	var list []struct {

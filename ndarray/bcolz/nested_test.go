@@ -12,7 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/hyperslab/hyperslab/internal/format/bcolztree"
-	"github.com/hyperslab/hyperslab/internal/testkit/need"
+	"github.com/hyperslab/hyperslab/internal/testkit/testenv"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/bcolz"
 )
@@ -30,7 +30,7 @@ const family = `[('col1', '<i4'), ('col2', [('sc1', '>f8'), ('sc3', '|S3', (2,))
 // TestNested checks that a table in the nested form of the document can be read as records, as
 // columns and as a tree, and that its files have the documented paths.
 func TestNested(t *testing.T) {
-	dir := need.Scratch(t)
+	dir := testenv.Scratch(t)
 	path := filepath.Join(dir, "a")
 	d := parse(t, family)
 	fill := pattern(d, 1)
@@ -99,7 +99,7 @@ func TestNested(t *testing.T) {
 // operations on a slice, in a new and in an open table. Until meta/sizes is renamed, all chunk
 // files of a larger table may exist, but the table must still have its old size.
 func TestNestedGrowth(t *testing.T) {
-	dir := need.Scratch(t)
+	dir := testenv.Scratch(t)
 	path, sizes := filepath.Join(dir, "a"), filepath.Join(dir, "a", "meta", "sizes")
 	d := parse(t, family)
 	fill := pattern(d, 1)
@@ -187,7 +187,7 @@ func TestNestedGrowth(t *testing.T) {
 // TestNestedStructures checks that structures of all types that bcolz supports, nested at any
 // depth, can be written and read.
 func TestNestedStructures(t *testing.T) {
-	dir := need.Scratch(t)
+	dir := testenv.Scratch(t)
 	path := filepath.Join(dir, "a")
 	leaves := []string{"|b1", "<i2", ">u8", "<f4", "|S5", "<U2", "|V3", ">M8[ns]"}
 	var draw func(t *rapid.T, depth int) ndarray.DType
@@ -302,7 +302,7 @@ func TestObjects(t *testing.T) {
 // TestChunks checks that several processes can fill one array if each of them writes different
 // chunk files.
 func TestChunks(t *testing.T) {
-	path := filepath.Join(need.Scratch(t), "a")
+	path := filepath.Join(testenv.Scratch(t), "a")
 	d := parse(t, "<i4")
 	spec := ndarray.Spec{Shape: []int64{10, 2}, ChunkShape: []int64{3, 2}, DType: d, Fill: []byte{9, 0, 0, 0}}
 	a := create(t, path, spec, &bcolz.CreateOptions{Skeleton: true})
@@ -343,7 +343,7 @@ func TestChunks(t *testing.T) {
 // TestUnknownMeta checks that an unknown file in meta/ is preserved by every change. It must be
 // listed as an unsupported attribute and in the description of the tree.
 func TestUnknownMeta(t *testing.T) {
-	path := filepath.Join(need.Scratch(t), "a")
+	path := filepath.Join(testenv.Scratch(t), "a")
 	a := create(t, path, ndarray.Spec{Shape: []int64{4}, DType: parse(t, "<i4")}, nil)
 	require.NoError(t, a.Close())
 	other := filepath.Join(path, "meta/index")

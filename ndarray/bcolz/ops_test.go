@@ -21,7 +21,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hyperslab/hyperslab/internal/format/bcolztree"
-	"github.com/hyperslab/hyperslab/internal/testkit/need"
+	"github.com/hyperslab/hyperslab/internal/testkit/testenv"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/bcolz"
 )
@@ -46,8 +46,8 @@ type job struct {
 // are ignored, because bcolz does not delete them. At level 0 the values of the chunks and the
 // metadata must be identical byte for byte.
 func TestInteropOperations(t *testing.T) {
-	interpreter := need.Python(t, "bcolz")
-	dir := need.Scratch(t)
+	interpreter := testenv.Python(t, "bcolz")
+	dir := testenv.Scratch(t)
 	r := rand.New(rand.NewPCG(6, 6))
 	var jobs []job
 	for i := range 60 {
@@ -226,14 +226,14 @@ func appendForEver(path string) error {
 // the appending process is killed at any time. This must hold for the next reader, for the next
 // writer, and for bcolz.
 func TestKilledAppend(t *testing.T) {
-	path := filepath.Join(need.Scratch(t), "table")
+	path := filepath.Join(testenv.Scratch(t), "table")
 	b, err := bcolz.CreateRecords(path, ndarray.Spec{Shape: []int64{0}, ChunkShape: []int64{5}, DType: sequence}, nil)
 	require.NoError(t, err)
 	require.NoError(t, b.Close())
 	r := rand.New(rand.NewPCG(1, 2))
 	last := int64(0)
 	for round := range 25 {
-		cmd := need.Self()
+		cmd := testenv.Self()
 		cmd.Env = append(os.Environ(), appendEnv+"="+path)
 		out, err := cmd.StdoutPipe()
 		require.NoError(t, err)
@@ -259,7 +259,7 @@ func TestKilledAppend(t *testing.T) {
 		last = n
 	}
 	require.Positive(t, last)
-	interpreter := need.Python(t, "bcolz")
+	interpreter := testenv.Python(t, "bcolz")
 	code := `
 import bcolz, sys
 t = bcolz.ctable(rootdir=sys.argv[1], mode="r")

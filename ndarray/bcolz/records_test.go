@@ -14,7 +14,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/hyperslab/hyperslab/internal/format/bcolztree"
-	"github.com/hyperslab/hyperslab/internal/testkit/need"
+	"github.com/hyperslab/hyperslab/internal/testkit/testenv"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/bcolz"
 )
@@ -82,7 +82,7 @@ func TestRecordsGolden(t *testing.T) {
 // TestRecordsGrowth compares random sequences of growing, shrinking and writing with the same
 // operations on a slice, in every column.
 func TestRecordsGrowth(t *testing.T) {
-	dir := need.Scratch(t)
+	dir := testenv.Scratch(t)
 	d := three(t)
 	size := d.Size
 	n := 0
@@ -235,7 +235,7 @@ func TestGatherTable(t *testing.T) {
 // TestRecordsInterop checks that bcolz reads a ctable written by this package, and that this
 // package reads it after bcolz has appended to it, trimmed and resized it.
 func TestRecordsInterop(t *testing.T) {
-	interpreter := need.Python(t, "bcolz")
+	interpreter := testenv.Python(t, "bcolz")
 	path := filepath.Join(t.TempDir(), "t")
 	d, err := ndarray.ParseDType(`[('id', '<i4'), ('tag', '|S3'), ('pos', '<f8', (2,)), ('when', '<M8[s]')]`)
 	require.NoError(t, err)

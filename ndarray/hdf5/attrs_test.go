@@ -15,8 +15,8 @@ import (
 
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/internal/hdf5/h5elem"
-	"github.com/hyperslab/hyperslab/internal/testkit/need"
 	"github.com/hyperslab/hyperslab/internal/testkit/samples"
+	"github.com/hyperslab/hyperslab/internal/testkit/testenv"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/hdf5"
 )
@@ -25,7 +25,7 @@ import (
 // its fields and its bytes, although libhdf5 sorts the fields of attributes that it converts. The
 // test reads the attribute after it was written, after others were added, and between such changes.
 func TestAttrs_Structures(t *testing.T) {
-	dir := need.Scratch(t)
+	dir := testenv.Scratch(t)
 	n := 0
 	rapid.Check(t, func(t *rapid.T) {
 		var want []ndarray.Attr
@@ -76,7 +76,7 @@ func requireSameAttrs(t *rapid.T, want, got []ndarray.Attr) {
 
 // TestAttr_structures checks that h5py reads each value under its field name.
 func TestAttr_structures(t *testing.T) {
-	python := need.Python(t, "h5py")
+	python := testenv.Python(t, "h5py")
 	d, err := ndarray.ParseDType("{'names': ['x', 'y', 'z'], 'formats': ['i1', '>i4', '<u2'], 'offsets': [9, 4, 0], 'itemsize': 10}")
 	require.NoError(t, err)
 	v := ndarray.Value{DType: d, Data: []byte{3, 0, 0, 0, 2, 0, 0, 0, 0, 1}}
@@ -135,7 +135,7 @@ func TestAttrs_unreadable(t *testing.T) {
 		require.ErrorIs(t, err, ndarray.ErrCorrupt)
 	})
 	t.Run("index", func(t *testing.T) { // 10 of its 20 attributes are not found by their hash
-		file := need.Files(t, "HYPERSLAB_CORPUS", "hdf5-foreign/hdf5-pure-dense-attributes-colliding.h5")[0]
+		file := testenv.Files(t, "HYPERSLAB_CORPUS", "hdf5-foreign/hdf5-pure-dense-attributes-colliding.h5")[0]
 		f, err := h5.Open(file, h5.ReadOnly)
 		require.NoError(t, err)
 		attrs, err := hdf5.ReadAttrs(bg, f.Root())
@@ -158,7 +158,7 @@ func openArray(t *testing.T, file, path string) *ndarray.Array {
 // TestOpen_unreadableNames checks that a corrupt attribute hides no elements: Attrs returns the
 // error.
 func TestOpen_unreadableNames(t *testing.T) {
-	for _, file := range need.Files(t, "HYPERSLAB_CORPUS", "hostile-hdf5/cve-2018-1743[57].h5") {
+	for _, file := range testenv.Files(t, "HYPERSLAB_CORPUS", "hostile-hdf5/cve-2018-1743[57].h5") {
 		b, err := hdf5.Open(file, "/image", nil)
 		require.NoError(t, err)
 		x, err := ndarray.New(b)

@@ -17,10 +17,10 @@ import (
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/h5/chunkio"
 	"github.com/hyperslab/hyperslab/h5/filter"
-	"github.com/hyperslab/hyperslab/internal/chunked/ahead"
+	"github.com/hyperslab/hyperslab/internal/chunked/readahead"
 	"github.com/hyperslab/hyperslab/internal/grid"
 	"github.com/hyperslab/hyperslab/internal/grid/boxes"
-	"github.com/hyperslab/hyperslab/internal/hdf5/h5warm"
+	"github.com/hyperslab/hyperslab/internal/hdf5/h5prefetch"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -86,12 +86,12 @@ func (b *backend) readStored(ctx context.Context, dst []byte, r ndarray.Region, 
 }
 
 // remote returns the file as a reader that fetches ranges before they are read, or nil.
-func (b *backend) remote() ahead.Reader {
+func (b *backend) remote() readahead.Reader {
 	if b.file == nil {
 		return nil
 	}
 	source, _ := b.file.Source()
-	return ahead.Of(source)
+	return readahead.Of(source)
 }
 
 // inRows reports whether the elements are contiguous and can be read without libhdf5.
@@ -100,7 +100,7 @@ func (b *backend) inRows() bool {
 }
 
 // Prefetch begins to fetch the stored elements of regions of a remote file.
-func (b *backend) Prefetch(ctx context.Context, regions ahead.Regions) (stop func()) {
+func (b *backend) Prefetch(ctx context.Context, regions readahead.Regions) (stop func()) {
 	to := b.remote()
 	switch {
 	case to == nil || b.library || !b.stored.Plain():
@@ -123,7 +123,7 @@ func (b *backend) Prefetch(ctx context.Context, regions ahead.Regions) (stop fun
 	}
 	// Fetch all chunks, which libhdf5 reads. The order of the index is that of the grid.
 	return to.Prefetch(ctx, func(yield func(off, n int64) bool) {
-		h5warm.Index(b.dataset)
+		h5prefetch.Index(b.dataset)
 		for c, err := range b.dataset.StoredChunks() {
 			if err != nil || c.Bytes <= 0 || !yield(int64(c.Address), c.Bytes) {
 				return // the read returns the error
@@ -211,7 +211,7 @@ func (b *backend) rowsOf(r ndarray.Region) (rows, row, step int64, axis int) {
 }
 
 // rows yields the parts of a region of a contiguous dataset that are contiguous in the file.
-func (b *backend) rows(r ndarray.Region) ahead.Ranges {
+func (b *backend) rows(r ndarray.Region) readahead.Ranges {
 	return func(yield func(off, n int64) bool) {
 		rows, row, step, axis := b.rowsOf(r)
 		strides := boxes.Strides(b.meta.Shape, b.stored.Size)
@@ -333,7 +333,7 @@ func region(r ndarray.Region) h5.Region { return h5.Region{Start: r.Start, Count
 
 // storedBytes returns the stored size of the elements.
 func (b *backend) storedBytes() (int64, error) {
-	h5warm.Index(b.dataset)
+	h5prefetch.Index(b.dataset)
 	n, _, err := b.dataset.Stored()
 	return n, err
 }

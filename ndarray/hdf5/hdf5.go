@@ -13,13 +13,13 @@ import (
 
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/h5/h5value"
-	"github.com/hyperslab/hyperslab/internal/chunked/scratch"
+	"github.com/hyperslab/hyperslab/internal/chunked/budget"
 	"github.com/hyperslab/hyperslab/internal/errs"
 	"github.com/hyperslab/hyperslab/internal/files/filelock"
 	"github.com/hyperslab/hyperslab/internal/grid"
 	"github.com/hyperslab/hyperslab/internal/hdf5/dimscale"
 	"github.com/hyperslab/hyperslab/internal/hdf5/h5attr"
-	"github.com/hyperslab/hyperslab/internal/hdf5/h5warm"
+	"github.com/hyperslab/hyperslab/internal/hdf5/h5prefetch"
 	"github.com/hyperslab/hyperslab/internal/hdf5/striped"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
@@ -224,7 +224,7 @@ func open(parent *h5.Group, name, location string, o *OpenOptions) (*backend, er
 	if r, size := parent.File().Source(); r != nil {
 		// libhdf5 reads the attributes one by one.
 		if info, err := parent.ObjectInfo(name); err == nil {
-			h5warm.Open(r, size).Header(info.Address)
+			h5prefetch.Open(r, size).Header(info.Address)
 		}
 	}
 	d, err := parent.OpenDataset(name)
@@ -565,7 +565,7 @@ func (b *backend) ReadStrings(ctx context.Context, dst []string, r ndarray.Regio
 	if err := b.checkFiles(); err != nil {
 		return err
 	}
-	total, most := int64(0), scratch.SetLimit(0)
+	total, most := int64(0), budget.SetLimit(0)
 	for box := range grid.Slabs(b.meta.ChunkShape, b.meta.DType.Size, grid.Box(r)) {
 		s := ndarray.Region(box)
 		if err := ctx.Err(); err != nil {

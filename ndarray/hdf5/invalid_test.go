@@ -15,7 +15,7 @@ import (
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/h5/h5value"
 	"github.com/hyperslab/hyperslab/internal/errs"
-	"github.com/hyperslab/hyperslab/internal/testkit/need"
+	"github.com/hyperslab/hyperslab/internal/testkit/testenv"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/hdf5"
 	"github.com/hyperslab/hyperslab/ndarray/mem"
@@ -107,7 +107,7 @@ func TestInvalid_sequences(t *testing.T) {
 			before := highWater(t)
 			_, err := readInvalid(t, file)
 			require.True(t, c.want(err), "%v", err)
-			if need.Race() {
+			if testenv.Race() {
 				return
 			}
 			require.Less(t, highWater(t)-before, int64(64<<20), "memory")

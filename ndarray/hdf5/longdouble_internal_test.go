@@ -9,14 +9,14 @@ import (
 
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/h5/h5value"
-	"github.com/hyperslab/hyperslab/internal/testkit/need"
+	"github.com/hyperslab/hyperslab/internal/testkit/testenv"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
 // TestLongDouble_h5py checks that long doubles have the same datatype as those of libhdf5. If the
 // normalisation differs, h5py can show the type but not the values.
 func TestLongDouble_h5py(t *testing.T) {
-	interpreter := need.Python(t, "h5py", "numpy")
+	interpreter := testenv.Python(t, "h5py", "numpy")
 	path := filepath.Join(t.TempDir(), "x.h5")
 	f, err := h5.Create(path, nil)
 	require.NoError(t, err)

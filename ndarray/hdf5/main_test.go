@@ -9,7 +9,7 @@ import (
 
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/internal/testkit/leak"
-	"github.com/hyperslab/hyperslab/internal/testkit/need"
+	"github.com/hyperslab/hyperslab/internal/testkit/testenv"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/hdf5"
 	"github.com/hyperslab/hyperslab/ndarray/ndarraytest"
@@ -20,7 +20,7 @@ func TestMain(m *testing.M) {
 }
 
 func factory(t *testing.T) ndarraytest.Factory {
-	dir, n := need.Scratch(t), 0
+	dir, n := testenv.Scratch(t), 0
 	file := func() string { return filepath.Join(dir, fmt.Sprintf("%d.h5", n)) }
 	return ndarraytest.Factory{
 		Create: func(_ ndarraytest.TB, spec ndarray.Spec) (ndarray.Backend, error) {

@@ -9,7 +9,7 @@ import (
 	"fmt"
 
 	"github.com/hyperslab/hyperslab/h5/chunkio"
-	"github.com/hyperslab/hyperslab/internal/chunked/inorder"
+	"github.com/hyperslab/hyperslab/internal/chunked/ordered"
 	"github.com/hyperslab/hyperslab/internal/grid"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
@@ -17,13 +17,13 @@ import (
 // sequence is the order of the chunks that are written to one dataset.
 type sequence struct {
 	b     *backend
-	queue *inorder.Queue[uint32] // with filter masks
+	queue *ordered.Queue[uint32] // with filter masks
 }
 
 // InOrder makes chunks go to the file in row-major order. It returns nil for a dataset without
 // chunks, because its elements have fixed offsets, unless they are strings. It returns
 // errors.ErrUnsupported if only libhdf5 can write the dataset; the caller must then write in order.
-func (b *backend) InOrder(ctx context.Context, window int64, dir string) (inorder.Sequence, error) {
+func (b *backend) InOrder(ctx context.Context, window int64, dir string) (ordered.Sequence, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -41,7 +41,7 @@ func (b *backend) InOrder(ctx context.Context, window int64, dir string) (inorde
 		return nil, fmt.Errorf("%w: chunks in order: %s", errors.ErrUnsupported, why)
 	}
 	s := &sequence{b: b}
-	s.queue = inorder.New(int(window), dir, b.storeChunk)
+	s.queue = ordered.New(int(window), dir, b.storeChunk)
 	if !b.sequence.CompareAndSwap(nil, s) {
 		return nil, fmt.Errorf("%w: chunks are put in order already", ndarray.ErrParam)
 	}

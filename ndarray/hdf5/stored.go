@@ -15,7 +15,7 @@ import (
 	"github.com/hyperslab/hyperslab/h5/filter"
 	"github.com/hyperslab/hyperslab/internal/chunked"
 	"github.com/hyperslab/hyperslab/internal/grid"
-	"github.com/hyperslab/hyperslab/internal/hdf5/h5warm"
+	"github.com/hyperslab/hyperslab/internal/hdf5/h5prefetch"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -60,7 +60,7 @@ func (b *backend) ChunkForms(ctx context.Context) ([]chunked.Form, error) {
 	if c == nil {
 		return forms, ctx.Err()
 	}
-	h5warm.Index(b.dataset)
+	h5prefetch.Index(b.dataset)
 	stored, err := b.dataset.NumChunks()
 	if err != nil || stored == 0 {
 		return forms, err

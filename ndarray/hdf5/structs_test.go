@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/hyperslab/hyperslab/internal/testkit/need"
+	"github.com/hyperslab/hyperslab/internal/testkit/testenv"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/hdf5"
 )
@@ -23,7 +23,7 @@ type event struct {
 // TestTakeAs_structs reads compounds with strings and sequences of h5py into Go structs, and writes
 // Go structs that h5py reads.
 func TestTakeAs_structs(t *testing.T) {
-	python, file := need.Python(t, "h5py"), filepath.Join(t.TempDir(), "x.h5")
+	python, file := testenv.Python(t, "h5py"), filepath.Join(t.TempDir(), "x.h5")
 	run := func(code string) string {
 		out, err := exec.Command(python, "-c", "import h5py, sys, numpy as np\n"+code, file).CombinedOutput()
 		require.NoError(t, err, "%s", out)

@@ -12,7 +12,7 @@ import (
 
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/internal/grid"
-	"github.com/hyperslab/hyperslab/internal/testkit/need"
+	"github.com/hyperslab/hyperslab/internal/testkit/testenv"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/hdf5"
 )
@@ -85,7 +85,7 @@ func randomElement(t *rapid.T, d ndarray.DType) []byte {
 // TestValues_compounds writes datasets of random compound types, which h5py must read and copy with
 // the same values.
 func TestValues_compounds(t *testing.T) {
-	python, dir := need.Python(t, "h5py"), t.TempDir()
+	python, dir := testenv.Python(t, "h5py"), t.TempDir()
 	file, again := filepath.Join(dir, "x.h5"), filepath.Join(dir, "copy.h5")
 	f, err := h5.Create(file, nil)
 	require.NoError(t, err)

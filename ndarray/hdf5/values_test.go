@@ -18,7 +18,7 @@ import (
 
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/internal/hdf5/h5walk"
-	"github.com/hyperslab/hyperslab/internal/testkit/need"
+	"github.com/hyperslab/hyperslab/internal/testkit/testenv"
 	"github.com/hyperslab/hyperslab/internal/testkit/testutil"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/hdf5"
@@ -156,7 +156,7 @@ func requireLikeH5py(t *testing.T, datasets map[string][]string) map[ndarray.Kin
 	t.Helper()
 	in, err := json.Marshal(datasets)
 	require.NoError(t, err)
-	cmd := exec.Command(need.Python(t, "h5py"), "testdata/values.py")
+	cmd := exec.Command(testenv.Python(t, "h5py"), "testdata/values.py")
 	cmd.Stdin = bytes.NewReader(in)
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
@@ -185,9 +185,9 @@ func requireLikeH5py(t *testing.T, datasets map[string][]string) map[ndarray.Kin
 // TestValues_suite compares the elements of all datasets of unusual types in the test files of the
 // HDF5 tools with those that h5py reads.
 func TestValues_suite(t *testing.T) {
-	need.NoAssertions(t)
+	testenv.NoAssertions(t)
 	datasets, seen := map[string][]string{}, map[string]bool{}
-	err := filepath.WalkDir(filepath.Join(need.Directory(t, need.HDF5Source), "tools"), func(file string, e fs.DirEntry, err error) error {
+	err := filepath.WalkDir(filepath.Join(testenv.Directory(t, testenv.HDF5Source), "tools"), func(file string, e fs.DirEntry, err error) error {
 		if err != nil || filepath.Ext(file) != ".h5" || !e.Type().IsRegular() || seen[e.Name()] {
 			return err
 		}

@@ -18,7 +18,7 @@ import (
 const maxBytes = 1 << 47
 
 // backend is an array in memory. It implements every optional interface of ndarray except
-// inorder.Sequencer, because the order of writes does not matter.
+// ordered.Sequencer, because the order of writes does not matter.
 type backend struct {
 	meta ndarray.Meta
 

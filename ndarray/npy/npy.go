@@ -9,7 +9,7 @@ import (
 	"slices"
 
 	"github.com/hyperslab/hyperslab/internal/files/filelock"
-	"github.com/hyperslab/hyperslab/internal/files/regular"
+	"github.com/hyperslab/hyperslab/internal/files/regularfile"
 	"github.com/hyperslab/hyperslab/internal/format/npy"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
@@ -71,7 +71,7 @@ func openLocked(file string, o *OpenOptions) (*backend, error) {
 }
 
 func open(file string, write bool) (_ *backend, err error) {
-	f, info, err := regular.Open(file)
+	f, info, err := regularfile.Open(file)
 	if err != nil {
 		return nil, err
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
-	"github.com/hyperslab/hyperslab/internal/testkit/need"
+	"github.com/hyperslab/hyperslab/internal/testkit/testenv"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/ndarraytest"
 	"github.com/hyperslab/hyperslab/ndarray/npy"
@@ -84,7 +84,7 @@ func TestConformance(t *testing.T) {
 // TestInterop checks that NumPy reads the files of Create, and that Open reads those of NumPy in
 // both orders of axes.
 func TestInterop(t *testing.T) {
-	python := need.Python(t, "numpy")
+	python := testenv.Python(t, "numpy")
 	dir := t.TempDir()
 	out, err := exec.Command(python, "-c", `
 import numpy as np, sys

@@ -13,8 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"github.com/hyperslab/hyperslab/internal/testkit/need"
 	"github.com/hyperslab/hyperslab/internal/testkit/samples"
+	"github.com/hyperslab/hyperslab/internal/testkit/testenv"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/npy"
 )
@@ -38,7 +38,7 @@ for text in request["refused"]:
 // TestInterop_types stores elements of random types, for example aligned structures and structures
 // with gaps. NumPy must read each file, and write a file in which Open finds the same type.
 func TestInterop_types(t *testing.T) {
-	python, dir := need.Python(t, "numpy"), t.TempDir()
+	python, dir := testenv.Python(t, "numpy"), t.TempDir()
 	types := samples.DTypes()
 	draw := rapid.Custom(samples.DrawDType)
 	for i := range 150 {

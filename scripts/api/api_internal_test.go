@@ -13,7 +13,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/hyperslab/hyperslab/internal/testkit/need"
+	"github.com/hyperslab/hyperslab/internal/testkit/testenv"
 	"github.com/stretchr/testify/require"
 )
 
@@ -68,7 +68,7 @@ func TestSources_account(t *testing.T) {
 	for _, f := range blosc {
 		require.NotEmpty(t, f.header+f.text, f.name)
 	}
-	if !need.All() {
+	if !testenv.All() {
 		return // type-checking package h5 takes a minute of processor time, and make lint does it too
 	}
 	hdf5 := accountOf(t, 1)
@@ -187,7 +187,7 @@ func TestReplaceRows(t *testing.T) {
 
 // TestProver builds an instrumented package and runs tests that call a function and that do not.
 func TestProver(t *testing.T) {
-	if !need.All() || runtime.GOOS != "linux" || runtime.GOARCH != "amd64" {
+	if !testenv.All() || runtime.GOOS != "linux" || runtime.GOARCH != "amd64" {
 		return // it builds the tests of cblosc
 	}
 	t.Chdir("../..")

@@ -11,7 +11,7 @@ import (
 
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/internal/testkit/leak"
-	"github.com/hyperslab/hyperslab/internal/testkit/need"
+	"github.com/hyperslab/hyperslab/internal/testkit/testenv"
 )
 
 func TestMain(m *testing.M) {
@@ -23,8 +23,8 @@ func TestMain(m *testing.M) {
 
 // TestExternalFiles checks that external files are found, so that all elements can be compared.
 func TestExternalFiles(t *testing.T) {
-	tool := need.Tool(t, "h5dump")
-	for _, file := range need.Files(t, need.HDF5Source, "tools/test/h5repack/testfiles/*_ex*.h5") {
+	tool := testenv.Tool(t, "h5dump")
+	for _, file := range testenv.Files(t, testenv.HDF5Source, "tools/test/h5repack/testfiles/*_ex*.h5") {
 		v, detail := judge(tool, file)
 		require.Equal(t, same, v, "%s: %s", file, detail)
 	}
@@ -32,8 +32,8 @@ func TestExternalFiles(t *testing.T) {
 
 // TestConformance compares the DDL of h5dump's own test files word by word.
 func TestConformance(t *testing.T) {
-	tool := need.Tool(t, "h5dump")
-	files := filepath.Join(need.Directory(t, need.HDF5Source), "tools", "test", "h5dump", "testfiles")
+	tool := testenv.Tool(t, "h5dump")
+	files := filepath.Join(testenv.Directory(t, testenv.HDF5Source), "tools", "test", "h5dump", "testfiles")
 	list, err := find(files)
 	require.NoError(t, err)
 	counts := map[verdict]int{}

@@ -18,13 +18,13 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/hyperslab/hyperslab/internal/testkit/need"
+	"github.com/hyperslab/hyperslab/internal/testkit/testenv"
 	"github.com/hyperslab/hyperslab/scripts/crashtest"
 )
 
 // all reports whether the tests try every case, which takes minutes (make crash). Otherwise they
 // try a sample that differs between writers.
-func all() bool { return need.All() }
+func all() bool { return testenv.All() }
 
 // losses returns the number of simulated power failures at each event.
 func losses() int {

@@ -13,7 +13,7 @@ import (
 	"github.com/hyperslab/hyperslab/cblosc/frameio"
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/internal/testkit/leak"
-	"github.com/hyperslab/hyperslab/internal/testkit/need"
+	"github.com/hyperslab/hyperslab/internal/testkit/testenv"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/scripts/crashtest"
 )
@@ -54,7 +54,7 @@ func run(t *testing.T, name, dir string, judge crashtest.Judge) ([]crashtest.Eve
 	cmd.Stderr = said
 	events, r, err := crashtest.Run(cmd, dir, judge)
 	if errors.Is(err, errors.ErrUnsupported) {
-		need.Missing(t, "%v", err)
+		testenv.Missing(t, "%v", err)
 	}
 	require.NoError(t, err)
 	b, err := os.ReadFile(said.Name())

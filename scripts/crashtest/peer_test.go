@@ -15,7 +15,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/hyperslab/hyperslab/internal/testkit/need"
+	"github.com/hyperslab/hyperslab/internal/testkit/testenv"
 )
 
 // A peer is a Python process. For each request it opens a path with the named library and returns
@@ -68,7 +68,7 @@ func startPeer(t *testing.T) {
 		t.Log("NOT TESTED: HYPERSLAB_PYTHON is not set (make peers): Python's libraries do not look at what is left")
 		return
 	}
-	cmd := exec.Command(need.Python(t, "bcolz", "blosc2", "h5py", "numpy"), "-W", "ignore", "-c", peerProgram)
+	cmd := exec.Command(testenv.Python(t, "bcolz", "blosc2", "h5py", "numpy"), "-W", "ignore", "-c", peerProgram)
 	cmd.Stderr = os.Stderr
 	in, err := cmd.StdinPipe()
 	require.NoError(t, err)

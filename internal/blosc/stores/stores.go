@@ -18,7 +18,7 @@ import (
 
 	"github.com/hyperslab/hyperslab/cblosc/frameio"
 	"github.com/hyperslab/hyperslab/internal/errs"
-	"github.com/hyperslab/hyperslab/internal/files/regular"
+	"github.com/hyperslab/hyperslab/internal/files/regularfile"
 	"github.com/hyperslab/hyperslab/internal/format"
 	"github.com/hyperslab/hyperslab/internal/format/b2store"
 	"github.com/hyperslab/hyperslab/internal/format/detect"
@@ -81,14 +81,14 @@ func Open(path, kind string, o Options) (opened *Store, err error) {
 		}
 	}()
 	if kind == detect.B2D {
-		if s.root, err = regular.OpenRoot(path); err != nil {
+		if s.root, err = regularfile.OpenRoot(path); err != nil {
 			return nil, err
 		}
 		if s.members, err = b2store.ReadDir(s.root.FS(), o.Limits); err != nil {
 			return nil, err
 		}
 	} else {
-		f, info, err := regular.Open(path)
+		f, info, err := regularfile.Open(path)
 		if err != nil {
 			return nil, err
 		}
@@ -373,7 +373,7 @@ type Frame struct {
 
 // OpenFrame opens a frame in a file of its own.
 func OpenFrame(path string) (*Frame, error) {
-	file, info, err := regular.Open(path)
+	file, info, err := regularfile.Open(path)
 	if err != nil {
 		return nil, err
 	}

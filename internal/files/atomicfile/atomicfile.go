@@ -16,7 +16,7 @@ import (
 
 	"github.com/hyperslab/hyperslab/internal/errs"
 	"github.com/hyperslab/hyperslab/internal/files/filelock"
-	"github.com/hyperslab/hyperslab/internal/files/regular"
+	"github.com/hyperslab/hyperslab/internal/files/regularfile"
 	"github.com/hyperslab/hyperslab/internal/format/detect"
 )
 
@@ -177,7 +177,7 @@ func (o *Output) exclude() (err error) {
 	}
 	if o.overwrite {
 		o.lock, err = filelock.Acquire(o.ctx, o.target, &filelock.Options{Inside: o.around != nil, Tree: true})
-		if !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, regular.ErrNot) { // such as a symbolic link without a target
+		if !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, regularfile.ErrNot) { // such as a symbolic link without a target
 			return err
 		}
 	}
@@ -212,8 +212,8 @@ func (o *Output) Path() string { return o.temp }
 // the move, for example of syncing the parent or of removing the replaced file, leaves the output
 // committed.
 //
-// Commit returns regular.ErrReplaced if another program has replaced or removed a locked target,
-// ErrExists if the target has been created since Create and Overwrite is not set,
+// Commit returns regularfile.ErrReplaced if another program has replaced or removed a locked
+// target, ErrExists if the target has been created since Create and Overwrite is not set,
 // errors.ErrUnsupported if a directory must be replaced on a file system that cannot exchange two
 // names, and fs.ErrClosed after Abort.
 func (o *Output) Commit() error {

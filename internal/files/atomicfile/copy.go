@@ -10,7 +10,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/hyperslab/hyperslab/internal/files/regular"
+	"github.com/hyperslab/hyperslab/internal/files/regularfile"
 )
 
 // copyTries is the maximum number of copies of a source that changes meanwhile.
@@ -20,8 +20,8 @@ const copyTries = 10
 // system shares the blocks if it can. Nothing is synced. Copy stops when ctx is done.
 //
 // Copy starts again if another program changes or replaces the source meanwhile, because the files
-// of a directory would be those of two versions. It returns regular.ErrReplaced if this happens in
-// each of 10 tries.
+// of a directory would be those of two versions. It returns regularfile.ErrReplaced if this happens
+// in each of 10 tries.
 func Copy(ctx context.Context, to, from string) error {
 	from, err := filepath.EvalSymlinks(from)
 	if err != nil {
@@ -40,7 +40,7 @@ func Copy(ctx context.Context, to, from string) error {
 
 // copyOnce reports whether the source changed during the copy, which is an error too.
 func copyOnce(ctx context.Context, to, from string) (changed bool, err error) {
-	before, err := regular.Observe(from)
+	before, err := regularfile.Observe(from)
 	if err == nil {
 		err = copyAll(ctx, to, from)
 	}
@@ -48,7 +48,7 @@ func copyOnce(ctx context.Context, to, from string) (changed bool, err error) {
 	if before != nil {
 		check = before.Check()
 	}
-	changed = errors.Is(check, regular.ErrReplaced) || errors.Is(err, fs.ErrNotExist) || errors.Is(check, fs.ErrNotExist)
+	changed = errors.Is(check, regularfile.ErrReplaced) || errors.Is(err, fs.ErrNotExist) || errors.Is(check, fs.ErrNotExist)
 	return changed, errors.Join(err, check)
 }
 
@@ -71,7 +71,7 @@ func copyAll(ctx context.Context, to, from string) error {
 const copyStep = 64 << 20
 
 func copyFile(ctx context.Context, to, from string, mode os.FileMode) (err error) {
-	src, _, err := regular.Open(from)
+	src, _, err := regularfile.Open(from)
 	if err != nil {
 		return err
 	}

@@ -9,7 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/hyperslab/hyperslab/internal/files/regular"
+	"github.com/hyperslab/hyperslab/internal/files/regularfile"
 )
 
 // version writes a directory of files with one content.
@@ -50,7 +50,7 @@ func TestCopy(t *testing.T) {
 		for i := range 40 {
 			to := filepath.Join(dir, fmt.Sprint("copy", i))
 			if err := Copy(t.Context(), to, source); err != nil {
-				require.ErrorIs(t, err, regular.ErrReplaced)
+				require.ErrorIs(t, err, regularfile.ErrReplaced)
 				continue
 			}
 			copies++

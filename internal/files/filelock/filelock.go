@@ -18,7 +18,7 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"github.com/hyperslab/hyperslab/internal/errs"
-	"github.com/hyperslab/hyperslab/internal/files/regular"
+	"github.com/hyperslab/hyperslab/internal/files/regularfile"
 )
 
 // ErrLocked means that another writer holds the lock of a file for longer than the caller waits.
@@ -336,7 +336,7 @@ func (w *waiting) descend(h *held) error {
 
 // resolve returns the path of a file without a symbolic link at its end, and the key of its queue,
 // which is the same for all paths that lead to the same entry of a directory. It returns
-// regular.ErrNot for files that are neither regular nor directories.
+// regularfile.ErrNot for files that are neither regular nor directories.
 func resolve(path string) (real, key string, err error) {
 	info, err := os.Lstat(path)
 	if err != nil {
@@ -351,7 +351,7 @@ func resolve(path string) (real, key string, err error) {
 		}
 	}
 	if !info.IsDir() {
-		if err := regular.Check(path, info); err != nil {
+		if err := regularfile.Check(path, info); err != nil {
 			return "", "", err
 		}
 	}
@@ -481,8 +481,8 @@ func (h *held) drop() (last bool) {
 	return true
 }
 
-// Check returns regular.ErrReplaced if the path no longer names the locked file, because a program
-// that does not use this lock replaced or removed it.
+// Check returns regularfile.ErrReplaced if the path no longer names the locked file, because a
+// program that does not use this lock replaced or removed it.
 func (l *Lock) Check() error {
 	if l == nil {
 		return nil
@@ -494,7 +494,7 @@ func (l *Lock) Check() error {
 	}
 	is, err := l.h.on.is(l.h.real)
 	if err == nil && !is || errors.Is(err, fs.ErrNotExist) {
-		err = &fs.PathError{Op: "lock", Path: l.h.path, Err: regular.ErrReplaced}
+		err = &fs.PathError{Op: "lock", Path: l.h.path, Err: regularfile.ErrReplaced}
 	}
 	return err
 }

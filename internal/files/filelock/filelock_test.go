@@ -20,7 +20,7 @@ import (
 	"go.uber.org/goleak"
 	"golang.org/x/sync/errgroup"
 
-	"github.com/hyperslab/hyperslab/internal/files/regular"
+	"github.com/hyperslab/hyperslab/internal/files/regularfile"
 )
 
 var bg = context.Background()
@@ -265,7 +265,7 @@ func TestAcquire_replaced(t *testing.T) {
 		require.NoError(t, os.Rename(path+".new", path))
 	}
 	replace()
-	require.ErrorIs(t, l.Check(), regular.ErrReplaced)
+	require.ErrorIs(t, l.Check(), regularfile.ErrReplaced)
 	vacant(t, path, nil)
 	require.NoError(t, l.Release())
 	require.Empty(t, queues.of)

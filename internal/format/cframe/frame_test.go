@@ -21,7 +21,7 @@ import (
 	"github.com/hyperslab/hyperslab/internal/format/b2ndmeta"
 	"github.com/hyperslab/hyperslab/internal/format/cframe"
 	"github.com/hyperslab/hyperslab/internal/format/chunk"
-	"github.com/hyperslab/hyperslab/internal/testkit/need"
+	"github.com/hyperslab/hyperslab/internal/testkit/testenv"
 )
 
 const dir = "../testdata/frame/"
@@ -364,9 +364,9 @@ func TestMutations(t *testing.T) {
 		require.NoError(t, err)
 		step := 51 // 0, 51, … 255
 		switch {
-		case need.All() && name == "empty.b2frame":
+		case testenv.All() && name == "empty.b2frame":
 			step = 1
-		case need.All():
+		case testenv.All():
 			step = 17
 		case name == "empty.b2frame":
 			step = 5
@@ -661,8 +661,8 @@ func TestFrame_Tolerated(t *testing.T) {
 
 // TestCorpus checks the frames of C-Blosc2's own tests and frames from other projects.
 func TestCorpus(t *testing.T) {
-	paths := need.Files(t, need.Blosc2Source, "tests/fuzz/corpus/*.b2frame", "plugins/test_data/*.b2nd")
-	for _, path := range append(paths, need.Files(t, need.Corpus, "blosc2/*.b2frame", "caterva2/*.b2*")...) {
+	paths := testenv.Files(t, testenv.Blosc2Source, "tests/fuzz/corpus/*.b2frame", "plugins/test_data/*.b2nd")
+	for _, path := range append(paths, testenv.Files(t, testenv.Corpus, "blosc2/*.b2frame", "caterva2/*.b2*")...) {
 		b, err := os.ReadFile(path)
 		require.NoError(t, err)
 		f, err := read(b)

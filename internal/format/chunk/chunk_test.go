@@ -17,7 +17,7 @@ import (
 
 	"github.com/hyperslab/hyperslab/internal/format"
 	"github.com/hyperslab/hyperslab/internal/format/chunk"
-	"github.com/hyperslab/hyperslab/internal/testkit/need"
+	"github.com/hyperslab/hyperslab/internal/testkit/testenv"
 )
 
 // golden returns the chunks of ../testdata/chunk by file name.
@@ -526,7 +526,7 @@ func TestNames(t *testing.T) {
 // TestCompat decodes the test data of C-Blosc2: chunks written by C-Blosc 1.3 to C-Blosc2 3.0. Each
 // contains the integers from 0.
 func TestCompat(t *testing.T) {
-	paths := append(need.Files(t, need.Blosc2Source, "compat/blosc-*.cdata"), need.Files(t, need.Corpus, "blosc2/*.cdata")...)
+	paths := append(testenv.Files(t, testenv.Blosc2Source, "compat/blosc-*.cdata"), testenv.Files(t, testenv.Corpus, "blosc2/*.cdata")...)
 	decoded := 0
 	for _, p := range paths {
 		b := readFile(t, p)

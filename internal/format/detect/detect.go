@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/hyperslab/hyperslab/internal/files/regular"
+	"github.com/hyperslab/hyperslab/internal/files/regularfile"
 	"github.com/hyperslab/hyperslab/internal/format"
 	"github.com/hyperslab/hyperslab/internal/format/b2ndmeta"
 	"github.com/hyperslab/hyperslab/internal/format/b2store"
@@ -74,7 +74,7 @@ func Content(file string) (is string, err error) {
 // OpenContent opens a file for reading and returns its format like Content. The file is that with
 // the header for a sparse frame. It is nil for another directory and after an error.
 func OpenContent(file string) (f *os.File, is string, err error) {
-	if inside := filepath.Join(file, cframe.IndexFile); regular.Exists(inside) {
+	if inside := filepath.Join(file, cframe.IndexFile); regularfile.Exists(inside) {
 		f, err = openIndex(inside)
 		is = B2ND
 	} else {
@@ -154,7 +154,7 @@ func Open(file string) (*os.File, string, error) {
 
 // open opens a regular file and returns its format.
 func open(file string) (*os.File, string, error) {
-	f, info, err := regular.Open(file)
+	f, info, err := regularfile.Open(file)
 	if err != nil {
 		return nil, "", err
 	}
@@ -168,7 +168,7 @@ func open(file string) (*os.File, string, error) {
 // directory returns the format of a directory. Unlike Dir it reads the header of a sparse frame.
 func directory(dir string) (string, error) {
 	index := filepath.Join(dir, cframe.IndexFile)
-	if !regular.Exists(index) {
+	if !regularfile.Exists(index) {
 		return Dir(dir)
 	}
 	f, err := openIndex(index)
@@ -242,7 +242,7 @@ func Reader(r io.ReaderAt, size int64, name string) (string, error) {
 
 // Dir returns the format of a directory. It reads no file except those of bcolz.
 func Dir(dir string) (string, error) {
-	if regular.Exists(filepath.Join(dir, cframe.IndexFile)) {
+	if regularfile.Exists(filepath.Join(dir, cframe.IndexFile)) {
 		return B2ND, nil
 	}
 	kind, err := bcolztree.Detect(os.DirFS(dir), ".")
@@ -252,7 +252,7 @@ func Dir(dir string) (string, error) {
 	if kind != bcolztree.NotATree {
 		return Bcolz, nil
 	}
-	if regular.Exists(filepath.Join(dir, b2store.EmbedFile)) {
+	if regularfile.Exists(filepath.Join(dir, b2store.EmbedFile)) {
 		return B2D, nil
 	}
 	entries, err := os.ReadDir(dir)
@@ -288,7 +288,7 @@ func Foreign(dir string) (name string, err error) {
 		}
 		ext, base := filepath.Ext(path), d.Name()
 		unfinished := strings.HasPrefix(base, ".") && strings.Contains(base, ".tmp-") // of a killed writer
-		if ext == ArrayExt || unfinished || ext == DigestsExt && regular.Exists(strings.TrimSuffix(path, ext)) {
+		if ext == ArrayExt || unfinished || ext == DigestsExt && regularfile.Exists(strings.TrimSuffix(path, ext)) {
 			return nil
 		}
 		if name, err = filepath.Rel(dir, path); err != nil {

@@ -7,7 +7,7 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/hyperslab/hyperslab/internal/chunked/ahead"
+	"github.com/hyperslab/hyperslab/internal/chunked/readahead"
 )
 
 // Types of version 1 nodes.
@@ -137,7 +137,7 @@ func (w *walk1) node(a Addr, level int) bool {
 // below hints the children of nodes at a level, if the file is remote. Unlike the traversal, it
 // reads the nodes of a level at the same time. nodes counts them, up to hinted.
 func (w *walk1) below(list []Addr, size, level int, nodes *atomic.Int64) {
-	src := ahead.Of(w.r.f.src)
+	src := readahead.Of(w.r.f.src)
 	if src == nil || level == 0 && w.nodeType == chunkNodes {
 		return
 	}

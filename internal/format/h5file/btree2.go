@@ -5,7 +5,7 @@ package h5file
 import (
 	"fmt"
 
-	"github.com/hyperslab/hyperslab/internal/chunked/ahead"
+	"github.com/hyperslab/hyperslab/internal/chunked/readahead"
 	"github.com/hyperslab/hyperslab/internal/format"
 )
 
@@ -148,7 +148,7 @@ func (w *walk2) pointerSize(d int) int64 {
 // at the same time.
 func (w *walk2) ahead(root Addr, depth int, n uint64) {
 	r := w.r
-	if ahead.Of(r.f.src) == nil || depth < 2 {
+	if readahead.Of(r.f.src) == nil || depth < 2 {
 		return // the traversal passes the children of a node together
 	}
 	type node struct {

@@ -14,7 +14,7 @@ import (
 
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/internal/format/h5file"
-	"github.com/hyperslab/hyperslab/internal/testkit/need"
+	"github.com/hyperslab/hyperslab/internal/testkit/testenv"
 )
 
 // trace counts the reads of a file and the ranges that were announced before them.
@@ -47,7 +47,7 @@ func TestObject_ChunksIn(t *testing.T) {
 	dims := []int64{2*rows - 1, 3 * columns}
 	const all = int64(h5.Unlimited)
 	regions := 50
-	if need.All() {
+	if testenv.All() {
 		regions = 200
 	}
 	for _, tt := range []struct {

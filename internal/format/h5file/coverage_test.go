@@ -20,7 +20,7 @@ import (
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/internal/format"
 	"github.com/hyperslab/hyperslab/internal/format/h5file"
-	"github.com/hyperslab/hyperslab/internal/testkit/need"
+	"github.com/hyperslab/hyperslab/internal/testkit/testenv"
 )
 
 var update = flag.Bool("update", false, "write coverage.md anew")
@@ -174,7 +174,7 @@ func (c coverage) write(b *bytes.Buffer) {
 }
 
 func TestCoverage(t *testing.T) {
-	dir := need.Directory(t, need.HDF5Source)
+	dir := testenv.Directory(t, testenv.HDF5Source)
 	if v, err := h5.Version(); err != nil || v != "2.2.0" {
 		t.Skipf("HDF5 %s (%v) may write the fixtures otherwise than 2.2.0, whose table it is", v, err)
 	}

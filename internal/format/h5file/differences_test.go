@@ -18,7 +18,7 @@ import (
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/internal/format"
 	"github.com/hyperslab/hyperslab/internal/format/h5file"
-	"github.com/hyperslab/hyperslab/internal/testkit/need"
+	"github.com/hyperslab/hyperslab/internal/testkit/testenv"
 )
 
 // fields returns all fields with a name, in every structure whose path contains structure.
@@ -55,7 +55,7 @@ var rows = map[string]func(t *testing.T){
 		require.Equal(t, &h5file.FileSpaceInfo{Strategy: h5file.FreeSpaceAndAggregators, Persist: true, Threshold: 7, PageSize: 4096, EOA: h5file.Undefined, Managers: slices.Repeat([]h5file.Addr{h5file.Undefined}, 6)}, old)
 	},
 	"FileSpaceForgotten": func(t *testing.T) {
-		b := load(t, filepath.Join(need.Directory(t, need.HDF5Source), "test", "testfiles", "paged_nopersist.h5"))
+		b := load(t, filepath.Join(testenv.Directory(t, testenv.HDF5Source), "test", "testfiles", "paged_nopersist.h5"))
 		f := mustOpen(t, b)
 		require.NoError(t, f.Damage())
 		require.Nil(t, f.FileSpace())
@@ -180,7 +180,7 @@ var rows = map[string]func(t *testing.T){
 		require.Zero(t, refused)
 	},
 	"ArrayVersion1": func(t *testing.T) {
-		b := load(t, filepath.Join(need.Directory(t, need.Corpus), "caterva2", "ex-noattr.h5"))
+		b := load(t, filepath.Join(testenv.Directory(t, testenv.Corpus), "caterva2", "ex-noattr.h5"))
 		found := 0
 		for e, err := range mustOpen(t, b).Walk() {
 			require.NoError(t, err)
@@ -197,7 +197,7 @@ var rows = map[string]func(t *testing.T){
 	},
 	"CacheImage": func(t *testing.T) {
 		found := false
-		for _, file := range findFiles(t, need.Directory(t, need.HDF5Source)) {
+		for _, file := range findFiles(t, testenv.Directory(t, testenv.HDF5Source)) {
 			if filepath.Base(file) != "h5clear_mdc_image.h5" {
 				continue
 			}

@@ -14,7 +14,7 @@ import (
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/internal/format"
 	"github.com/hyperslab/hyperslab/internal/format/h5file"
-	"github.com/hyperslab/hyperslab/internal/testkit/need"
+	"github.com/hyperslab/hyperslab/internal/testkit/testenv"
 )
 
 // family returns the concatenated members of a family file.
@@ -58,7 +58,7 @@ func libraryNames(t testing.TB, file string) []string {
 }
 
 func TestFamily(t *testing.T) {
-	dir := need.Directory(t, need.HDF5Source)
+	dir := testenv.Directory(t, testenv.HDF5Source)
 	for _, x := range []struct {
 		pattern string
 		info    bool // the driver stored its information
@@ -89,7 +89,7 @@ func TestFamily(t *testing.T) {
 // cannot reach. The driver information must be readable, and also the metadata if they are in the
 // first member.
 func TestMulti(t *testing.T) {
-	dir := filepath.Join(need.Directory(t, need.HDF5Source), "tools/test/h5dump/testfiles")
+	dir := filepath.Join(testenv.Directory(t, testenv.HDF5Source), "tools/test/h5dump/testfiles")
 	f := mustOpen(t, load(t, filepath.Join(dir, "tmulti-s.h5")))
 	require.NoError(t, f.Damage())
 	require.Equal(t, "NCSAmult", f.Driver().ID)

@@ -6,7 +6,7 @@ package h5file
 import (
 	"fmt"
 
-	"github.com/hyperslab/hyperslab/internal/chunked/ahead"
+	"github.com/hyperslab/hyperslab/internal/chunked/readahead"
 	"github.com/hyperslab/hyperslab/internal/format"
 )
 
@@ -180,7 +180,7 @@ func (e *extensible) indexBlock(a Addr) bool {
 // level at the same time. size is the approximate size of a block.
 func (e *extensible) ahead(dataAddrs, superAddrs []Addr, size int64) {
 	r := e.x.r
-	if ahead.Of(r.f.src) == nil {
+	if readahead.Of(r.f.src) == nil {
 		return
 	}
 	var level []Addr

@@ -20,7 +20,7 @@ import (
 	"github.com/hyperslab/hyperslab/h5/h5value"
 	"github.com/hyperslab/hyperslab/internal/format"
 	"github.com/hyperslab/hyperslab/internal/format/h5file"
-	"github.com/hyperslab/hyperslab/internal/testkit/need"
+	"github.com/hyperslab/hyperslab/internal/testkit/testenv"
 )
 
 // typesOfVersion returns a file with a committed datatype of each class. All datatypes and their
@@ -144,7 +144,7 @@ func TestDriverMessages(t *testing.T) {
 // ignorable returns HDF5's tbogus.h5 without the messages that make their objects unreadable.
 func ignorable(t *testing.T) []byte {
 	t.Helper()
-	b := load(t, filepath.Join(need.Directory(t, need.HDF5Source), "test", "testfiles", "tbogus.h5"))
+	b := load(t, filepath.Join(testenv.Directory(t, testenv.HDF5Source), "test", "testfiles", "tbogus.h5"))
 	for e := range mustOpen(t, b).Walk() {
 		for _, m := range e.Object.Messages {
 			if !m.Type.Known() && m.Flags&h5file.FailIfUnknown != 0 {
@@ -260,7 +260,7 @@ func TestLinear(t *testing.T) {
 
 // TestUserLinkPolicy checks that Check rejects user-defined links unless the policy allows them.
 func TestUserLinkPolicy(t *testing.T) {
-	b := load(t, filepath.Join(need.Directory(t, need.HDF5Source), "tools/test/h5dump/testfiles/tudlink.h5"))
+	b := load(t, filepath.Join(testenv.Directory(t, testenv.HDF5Source), "tools/test/h5dump/testfiles/tudlink.h5"))
 	p := everything()
 	require.NoError(t, mustOpen(t, b).Check(p))
 	p.UserLinks = false

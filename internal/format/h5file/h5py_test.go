@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hyperslab/hyperslab/internal/format/h5file"
-	"github.com/hyperslab/hyperslab/internal/testkit/need"
+	"github.com/hyperslab/hyperslab/internal/testkit/testenv"
 	"github.com/hyperslab/hyperslab/internal/testkit/testutil"
 )
 
@@ -61,7 +61,7 @@ func TestFile_h5pyLatest(t *testing.T) {
 	}
 	require.NoError(t, json.Unmarshal([]byte(out), &want))
 	if want.HDF5 != "" {
-		need.Missing(t, "h5py with HDF5 2.0, not %s", want.HDF5)
+		testenv.Missing(t, "h5py with HDF5 2.0, not %s", want.HDF5)
 	}
 	b, err := os.ReadFile(path)
 	require.NoError(t, err)

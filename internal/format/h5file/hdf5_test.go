@@ -16,7 +16,7 @@ import (
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/internal/format"
 	"github.com/hyperslab/hyperslab/internal/format/h5file"
-	"github.com/hyperslab/hyperslab/internal/testkit/need"
+	"github.com/hyperslab/hyperslab/internal/testkit/testenv"
 )
 
 // object returns the object at a path.
@@ -258,7 +258,7 @@ func TestFill_memorySize(t *testing.T) {
 // TestUnknownMessages checks that unknown messages are ignored, marked or rejected, depending on
 // their flags.
 func TestUnknownMessages(t *testing.T) {
-	dir := need.Directory(t, need.HDF5Source)
+	dir := testenv.Directory(t, testenv.HDF5Source)
 	f := mustOpen(t, load(t, filepath.Join(dir, "test", "testfiles", "tbogus.h5")))
 	seen := map[h5file.MessageFlags]int{}
 	refused := map[string]bool{}

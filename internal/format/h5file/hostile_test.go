@@ -23,7 +23,7 @@ import (
 	"github.com/hyperslab/hyperslab/internal/format"
 	"github.com/hyperslab/hyperslab/internal/format/h5file"
 	"github.com/hyperslab/hyperslab/internal/format/h5file/hdf5test"
-	"github.com/hyperslab/hyperslab/internal/testkit/need"
+	"github.com/hyperslab/hyperslab/internal/testkit/testenv"
 )
 
 // look calls every operation on a file and returns the result of Check.
@@ -106,7 +106,7 @@ func requireComplaint(t testing.TB, tree format.Field, err error) {
 }
 
 func TestHostileFiles(t *testing.T) {
-	files := findFiles(t, filepath.Join(need.Directory(t, need.Corpus), "hostile-hdf5"))
+	files := findFiles(t, filepath.Join(testenv.Directory(t, testenv.Corpus), "hostile-hdf5"))
 	var table strings.Builder
 	accepted := 0
 	for _, file := range files {

@@ -18,7 +18,7 @@ import (
 
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/internal/format/h5file"
-	"github.com/hyperslab/hyperslab/internal/testkit/need"
+	"github.com/hyperslab/hyperslab/internal/testkit/testenv"
 )
 
 // asLibrary converts a datatype to the form in which package h5 returns libhdf5's datatypes.
@@ -509,7 +509,7 @@ var laxer = map[string]string{
 }
 
 func TestLibrarysOwnFiles(t *testing.T) {
-	files := findFiles(t, need.Directory(t, need.HDF5Source))
+	files := findFiles(t, testenv.Directory(t, testenv.HDF5Source))
 	count := map[string]int{}
 	opened, refused := 0, 0
 	for _, file := range files {
@@ -539,7 +539,7 @@ func TestLibrarysOwnFiles(t *testing.T) {
 }
 
 func TestCorpus(t *testing.T) {
-	dir := need.Directory(t, need.Corpus)
+	dir := testenv.Directory(t, testenv.Corpus)
 	count := map[string]int{}
 	for _, sub := range []string{"hdf5-filters", "caterva2"} {
 		for _, file := range findFiles(t, filepath.Join(dir, sub)) {

@@ -12,7 +12,7 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/hyperslab/hyperslab/internal/chunked/ahead"
+	"github.com/hyperslab/hyperslab/internal/chunked/readahead"
 	"github.com/hyperslab/hyperslab/internal/format"
 )
 
@@ -54,7 +54,7 @@ const hinted = 4096
 // hint passes the structures that are read next to a reader that can fetch them in parallel. size
 // is the size of each in bytes.
 func (r *reader) hint(at []Addr, size int64) {
-	to := ahead.Of(r.f.src)
+	to := readahead.Of(r.f.src)
 	if to == nil || len(at) < 2 {
 		return
 	}
@@ -64,7 +64,7 @@ func (r *reader) hint(at []Addr, size int64) {
 			ranges = append(ranges, [2]int64{r.f.place(a), size})
 		}
 	}
-	to.Prefetch(context.Background(), ahead.List(ranges)) // it ends when the file is closed
+	to.Prefetch(context.Background(), readahead.List(ranges)) // it ends when the file is closed
 }
 
 // annotated receives a structure that was read while tracing.

@@ -11,7 +11,7 @@ import (
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/h5/h5value"
 	"github.com/hyperslab/hyperslab/internal/format/h5file"
-	"github.com/hyperslab/hyperslab/internal/testkit/need"
+	"github.com/hyperslab/hyperslab/internal/testkit/testenv"
 )
 
 // sinceOf returns the oldest release that reads the dataset or group at a path in the root group,
@@ -41,7 +41,7 @@ func sinceOf(t testing.TB, file, name string) string {
 // TestFile_Since writes each kind of dataset with each lower bound of the format. h5dump 1.14 must
 // refuse exactly the datasets that need a later release.
 func TestFile_Since(t *testing.T) {
-	h5dump := need.Tool(t, "h5dump")
+	h5dump := testenv.Tool(t, "h5dump")
 	i4, f4 := h5.Int(4, h5.LittleEndian), h5.IEEEFloat(4, h5.LittleEndian)
 	bfloat := h5.Datatype{
 		Class: h5.Float, Size: 2, Order: h5.LittleEndian, Precision: 16,
@@ -123,7 +123,7 @@ func TestFile_Since_attributes(t *testing.T) {
 // TestFile_Since_library checks that no file of HDF5 1.14 needs a later release.
 func TestFile_Since_library(t *testing.T) {
 	met := map[string]int{}
-	for _, file := range findFiles(t, need.Directory(t, "HYPERSLAB_HDF5_SRC")) {
+	for _, file := range findFiles(t, testenv.Directory(t, "HYPERSLAB_HDF5_SRC")) {
 		f, err := open(load(t, file))
 		if err != nil {
 			continue // corrupt on purpose, or a later member of a set of files

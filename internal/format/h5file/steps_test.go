@@ -17,7 +17,7 @@ import (
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/internal/format"
 	"github.com/hyperslab/hyperslab/internal/format/h5file"
-	"github.com/hyperslab/hyperslab/internal/testkit/need"
+	"github.com/hyperslab/hyperslab/internal/testkit/testenv"
 )
 
 // stepTypes returns a generator of datatypes for n-bit: numbers, types that n-bit does not change,
@@ -190,7 +190,7 @@ func TestStepsRefused(t *testing.T) {
 // TestStepsMutants changes the filter parameters and chunk lengths of libhdf5's files one by one.
 // libhdf5 must not crash on any file that Check accepts.
 func TestStepsMutants(t *testing.T) {
-	dir := filepath.Join(need.Directory(t, need.HDF5Source), "tools/test/h5repack/testfiles")
+	dir := filepath.Join(testenv.Directory(t, testenv.HDF5Source), "tools/test/h5repack/testfiles")
 	refused, passed := 0, 0
 	try := func(b []byte) {
 		b = repaired(b)

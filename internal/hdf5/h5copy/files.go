@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"github.com/hyperslab/hyperslab/h5"
-	"github.com/hyperslab/hyperslab/internal/files/regular"
+	"github.com/hyperslab/hyperslab/internal/files/regularfile"
 	"github.com/hyperslab/hyperslab/internal/hdf5/h5parts"
 )
 
@@ -22,7 +22,7 @@ type naming struct {
 
 var (
 	// plain is the notation of external files and of links.
-	plain = naming{func(name string) string { return name }, regular.Exists}
+	plain = naming{func(name string) string { return name }, regularfile.Exists}
 	// pattern is the notation of sources of virtual datasets, in which %b stands for any number and
 	// %% for a percent sign.
 	pattern = naming{strings.NewReplacer("%", "%%").Replace, matches}
@@ -76,7 +76,7 @@ func directory(file string) (string, error) {
 // matches reports whether a file exists whose name the pattern describes.
 func matches(name string) bool {
 	if one, ok := h5parts.Literal(name); ok {
-		return regular.Exists(one)
+		return regularfile.Exists(one)
 	}
 	quoted := strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`, "%%", "%", "%b", "*").Replace(name)
 	found, err := filepath.Glob(quoted)
@@ -120,10 +120,10 @@ func (c *Copier) files(info *h5.DatasetInfo, path string) (changed bool) {
 	for i := range info.External {
 		x := &info.External[i]
 		if at := x.Name; filepath.IsAbs(at) || c.o.ExternalDir == "" {
-			if regular.Exists(at) { // libhdf5 looks in the working directory only
+			if regularfile.Exists(at) { // libhdf5 looks in the working directory only
 				continue
 			}
-		} else if regular.Exists(filepath.Join(c.o.ExternalDir, at)) {
+		} else if regularfile.Exists(filepath.Join(c.o.ExternalDir, at)) {
 			continue
 		}
 		name, there := c.moved(x.Name, plain)

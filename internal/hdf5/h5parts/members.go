@@ -12,7 +12,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/hyperslab/hyperslab/internal/files/regular"
+	"github.com/hyperslab/hyperslab/internal/files/regularfile"
 	"github.com/hyperslab/hyperslab/internal/format"
 	"github.com/hyperslab/hyperslab/internal/format/h5file"
 )
@@ -66,9 +66,9 @@ func Join(files []*os.File, members []Member, apart bool) (*File, error) {
 // family, the last number that consists of zeros is replaced by 1, 2 and so on. The first member of
 // a multi set contains the names of the others. From superblock version 2 on, the names must be
 // those that libhdf5 chooses, as for libhdf5 itself. A missing member is part of the result. Open
-// returns the errors of regular.Open.
+// returns the errors of regularfile.Open.
 func Open(path string) (*File, error) {
-	first, _, err := regular.Open(path)
+	first, _, err := regularfile.Open(path)
 	if err != nil {
 		return nil, err
 	}
@@ -121,7 +121,7 @@ func usual(path string) (list []h5file.DriverMember, err error) {
 	}
 	f := &File{}
 	defer func() { err = errors.Join(err, f.Close()) }()
-	first, info, err := regular.Open(path)
+	first, info, err := regularfile.Open(path)
 	if err != nil {
 		return nil, err
 	}
@@ -211,7 +211,7 @@ func (f *File) multi(path string, list []h5file.DriverMember) error {
 
 // add opens a member, which may be missing.
 func (f *File) add(m Member) error {
-	file, info, err := regular.Open(m.Path)
+	file, info, err := regularfile.Open(m.Path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		file, m.Have = nil, -1

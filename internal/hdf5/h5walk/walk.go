@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/hyperslab/hyperslab/h5"
-	"github.com/hyperslab/hyperslab/internal/hdf5/h5warm"
+	"github.com/hyperslab/hyperslab/internal/hdf5/h5prefetch"
 	"github.com/hyperslab/hyperslab/ndarray/hdf5"
 )
 
@@ -74,7 +74,7 @@ func Walk(f *h5.File, file, at string, detail Detail, visit func(Object) (descen
 	}
 	w := walker{file: file, detail: detail, visit: visit, seen: make(map[objectID]string)}
 	if r, size := f.Source(); r != nil {
-		w.warm = h5warm.Open(r, size)
+		w.warm = h5prefetch.Open(r, size)
 		w.warm.Whole()
 		w.warm.Objects([]uint64{info.Address}, detail == Sizes)
 	}
@@ -89,7 +89,7 @@ type walker struct {
 	detail Detail
 	visit  func(Object) (bool, error)
 	seen   map[objectID]string // path at which a group, or an object with several links, was first listed
-	warm   *h5warm.File        // nil unless the file is remote
+	warm   *h5prefetch.File    // nil unless the file is remote
 }
 
 func (w *walker) emit(o Object) error {

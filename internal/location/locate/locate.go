@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/hyperslab/hyperslab/internal/files/regular"
-	"github.com/hyperslab/hyperslab/internal/location/web"
+	"github.com/hyperslab/hyperslab/internal/files/regularfile"
+	"github.com/hyperslab/hyperslab/internal/location/urlfile"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -44,19 +44,19 @@ func Parse(s string) (Location, error) {
 
 // splitAt returns the index of the colon, or -1.
 func splitAt(s string) int {
-	if web.IsURL(s) {
+	if urlfile.IsURL(s) {
 		host := strings.Index(s, "://") + len("://")
 		if at := strings.Index(s[host:], ":/"); at >= 0 {
 			return host + at
 		}
 		return -1
 	}
-	if regular.Exists(s) {
+	if regularfile.Exists(s) {
 		return -1
 	}
 	last := strings.LastIndex(s, ":/")
 	for at := last; at >= 0; at = strings.LastIndex(s[:at], ":/") {
-		if regular.Exists(s[:at]) {
+		if regularfile.Exists(s[:at]) {
 			return at
 		}
 	}

@@ -21,7 +21,7 @@ import (
 
 	"github.com/hyperslab/hyperslab/internal/sandbox/worker"
 
-	"github.com/hyperslab/hyperslab/internal/testkit/need"
+	"github.com/hyperslab/hyperslab/internal/testkit/testenv"
 )
 
 // asHost is the environment variable that makes this binary run one of hosts.
@@ -260,7 +260,7 @@ func TestHost_environment(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			if tc.limit == unix.RLIMIT_AS {
-				need.NoRace(t, "it reserves more address space")
+				testenv.NoRace(t, "it reserves more address space")
 			}
 			cmd := program(t, "under a strict limit")
 			cmd.Env = append(cmd.Env, fmt.Sprintf("%s=%d %d", strictLimit, tc.limit, tc.value))

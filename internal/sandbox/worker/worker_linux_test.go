@@ -21,7 +21,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/hyperslab/hyperslab/internal/sandbox/worker"
-	"github.com/hyperslab/hyperslab/internal/testkit/need"
+	"github.com/hyperslab/hyperslab/internal/testkit/testenv"
 )
 
 func client(t testing.TB, change func(*worker.Config)) *worker.RawClient {
@@ -144,7 +144,7 @@ func TestLimits(t *testing.T) {
 		fresh(t, c)
 	})
 	t.Run("threads that allocate C memory", func(t *testing.T) { // glibc's arenas must not use up the address space
-		need.NoRace(t, "its shadow of 128 MiB for C memory does not fit the limit")
+		testenv.NoRace(t, "its shadow of 128 MiB for C memory does not fit the limit")
 		c := client(t, func(cfg *worker.Config) { cfg.Limits.Memory = 256 << 20 })
 		got, err := ask(c, "threads")
 		require.NoError(t, err)

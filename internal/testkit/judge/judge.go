@@ -15,7 +15,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/hyperslab/hyperslab/internal/testkit/need"
+	"github.com/hyperslab/hyperslab/internal/testkit/testenv"
 )
 
 var (
@@ -61,15 +61,15 @@ type Judge struct {
 	out *bufio.Reader
 }
 
-// New starts a judge, which ends with the test. It skips the test, or fails it, as need.Python, if
-// a library is missing.
+// New starts a judge, which ends with the test. It skips the test, or fails it, as testenv.Python,
+// if a library is missing.
 func New(t testing.TB) *Judge {
 	t.Helper()
 	script := filepath.Join(t.TempDir(), "judge.py")
 	if err := os.WriteFile(script, judgeScript, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	j := &Judge{cmd: exec.Command(need.Python(t, "h5py", "blosc2", "hdf5plugin"), script)}
+	j := &Judge{cmd: exec.Command(testenv.Python(t, "h5py", "blosc2", "hdf5plugin"), script)}
 	j.cmd.Stderr = os.Stderr
 	var err error
 	if j.in, err = j.cmd.StdinPipe(); err != nil {
@@ -121,7 +121,7 @@ func WriteSources(t testing.TB, dir string) {
 	if err := os.WriteFile(script, sourcesScript, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command(need.Python(t, "h5py", "blosc2", "hdf5plugin"), script, dir)
+	cmd := exec.Command(testenv.Python(t, "h5py", "blosc2", "hdf5plugin"), script, dir)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}

@@ -21,7 +21,7 @@ import (
 	"github.com/hyperslab/hyperslab/internal/testkit/damage"
 	"github.com/hyperslab/hyperslab/internal/testkit/judge"
 	"github.com/hyperslab/hyperslab/internal/testkit/leak"
-	"github.com/hyperslab/hyperslab/internal/testkit/need"
+	"github.com/hyperslab/hyperslab/internal/testkit/testenv"
 )
 
 func TestMain(m *testing.M) {
@@ -130,11 +130,11 @@ func TestCompare_files(t *testing.T) {
 	t.Run("forms", func(t *testing.T) {
 		dir := t.TempDir()
 		judge.WriteSources(t, dir)
-		p.compareAll(t, append(files(t, filepath.Join(dir, "forms")), need.Sample(files(t, filepath.Join(dir, "whole")), 8)...))
+		p.compareAll(t, append(files(t, filepath.Join(dir, "forms")), testenv.Sample(files(t, filepath.Join(dir, "whole")), 8)...))
 	})
 	t.Run("repository", func(t *testing.T) { p.compareAll(t, files(t, filepath.Join("..", "..", "..", "testdata"))) })
-	for _, variable := range []string{need.Corpus, need.Blosc2Source, need.HDF5Source} {
-		t.Run(variable, func(t *testing.T) { p.compareAll(t, need.Sample(files(t, need.Directory(t, variable)), 40)) })
+	for _, variable := range []string{testenv.Corpus, testenv.Blosc2Source, testenv.HDF5Source} {
+		t.Run(variable, func(t *testing.T) { p.compareAll(t, testenv.Sample(files(t, testenv.Directory(t, variable)), 40)) })
 	}
 }
 
@@ -146,7 +146,7 @@ func TestCompare_mutations(t *testing.T) {
 	sources := append(files(t, filepath.Join(dir, "whole")), files(t, filepath.Join("..", "..", "..", "testdata"))...)
 	require.GreaterOrEqual(t, len(sources), 39)
 	copies := 20
-	if need.All() {
+	if testenv.All() {
 		copies = 2000
 	}
 	contents := make([]string, min(len(sources), copies)) // digests

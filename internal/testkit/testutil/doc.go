@@ -1,3 +1,3 @@
-// Package testutil has the helpers that tests of several packages share. Package need finds the
+// Package testutil has the helpers that tests of several packages share. Package testenv finds the
 // programs and files that tests need.
 package testutil

@@ -12,16 +12,16 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/hyperslab/hyperslab/internal/testkit/need"
+	"github.com/hyperslab/hyperslab/internal/testkit/testenv"
 )
 
 // Python runs Python with arguments, for example "-c" and a script, and returns standard output
-// without leading and trailing spaces. It skips the test or fails it, as need.Python, if a module
-// is missing, and fails it if the script fails.
+// without leading and trailing spaces. It skips the test or fails it, as testenv.Python, if a
+// module is missing, and fails it if the script fails.
 func Python(t testing.TB, modules []string, args ...string) string {
 	t.Helper()
 	var diagnostics strings.Builder
-	cmd := exec.Command(need.Python(t, modules...), args...)
+	cmd := exec.Command(testenv.Python(t, modules...), args...)
 	cmd.Stderr = &diagnostics
 	out, err := cmd.Output()
 	require.NoError(t, err, "%s%s", out, &diagnostics)

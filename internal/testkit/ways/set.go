@@ -22,7 +22,7 @@ import (
 	"testing"
 
 	"github.com/hyperslab/hyperslab/internal/pairwise"
-	"github.com/hyperslab/hyperslab/internal/testkit/need"
+	"github.com/hyperslab/hyperslab/internal/testkit/testenv"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -285,8 +285,8 @@ var modules = []string{"h5py", "hdf5plugin", "blosc2", "caterva", "bcolz", "nump
 // missing.
 func Generate(t testing.TB, all bool) *Set {
 	t.Helper()
-	python := need.Python(t, modules...)
-	dir := need.Scratch(t)
+	python := testenv.Python(t, modules...)
+	dir := testenv.Scratch(t)
 	specs := specify(!all)
 	code := t.TempDir()
 	for _, name := range []string{"generate.py", "reference.py"} {

@@ -22,7 +22,7 @@ import (
 	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/internal/testkit/leak"
-	"github.com/hyperslab/hyperslab/internal/testkit/need"
+	"github.com/hyperslab/hyperslab/internal/testkit/testenv"
 )
 
 // patience is the time in which each change must be made, also while many others wait.
@@ -203,7 +203,7 @@ func check(t *testing.T, k *kind, location string, all *acknowledged, attempted 
 
 // TestWriters makes changes of every kind with concurrent writers.
 func TestWriters(t *testing.T) {
-	all := need.All()
+	all := testenv.All()
 	changes := map[bool]int{false: 20, true: 200}[all]
 	for i := range kinds {
 		k := &kinds[i]

@@ -17,7 +17,7 @@ import (
 	"github.com/hyperslab/hyperslab/cblosc/frameio"
 	"github.com/hyperslab/hyperslab/internal/errs"
 	"github.com/hyperslab/hyperslab/internal/files/atomicfile"
-	"github.com/hyperslab/hyperslab/internal/files/regular"
+	"github.com/hyperslab/hyperslab/internal/files/regularfile"
 	"github.com/hyperslab/hyperslab/internal/format/bcolztree"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
@@ -108,7 +108,7 @@ func Split(ctx context.Context, src string, shards []Shard) error {
 }
 
 func split(ctx context.Context, src string, shards []Shard) (err error) {
-	root, err := regular.OpenRoot(src)
+	root, err := regularfile.OpenRoot(src)
 	if err != nil {
 		return err
 	}
@@ -184,7 +184,7 @@ func Join(ctx context.Context, dst string, shards []Shard) error {
 func join(ctx context.Context, dst string, shards []Shard) (err error) {
 	var trees []*tree
 	for _, s := range shards {
-		root, err := regular.OpenRoot(s.Dir)
+		root, err := regularfile.OpenRoot(s.Dir)
 		if err != nil {
 			return err
 		}

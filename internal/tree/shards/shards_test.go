@@ -20,7 +20,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/hyperslab/hyperslab/internal/testkit/leak"
-	"github.com/hyperslab/hyperslab/internal/testkit/need"
+	"github.com/hyperslab/hyperslab/internal/testkit/testenv"
 	"github.com/hyperslab/hyperslab/internal/tree/shards"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/b2nd"
@@ -141,7 +141,7 @@ func readAll(t require.TestingT, b ndarray.Backend, err error) ([]byte, ndarray.
 // TestSplit_Join checks that splitting and joining an array with random cuts produces the same
 // bytes, and that an array can be read while its parts are in several directories.
 func TestSplit_Join(t *testing.T) {
-	dir := need.Scratch(t)
+	dir := testenv.Scratch(t)
 	rapid.Check(t, func(t *rapid.T) {
 		sub, err := os.MkdirTemp(dir, "")
 		require.NoError(t, err)
@@ -186,7 +186,7 @@ func TestSplit_Join(t *testing.T) {
 
 // TestSplit_Columns checks that the columns of a ctable can be in different shards.
 func TestSplit_Columns(t *testing.T) {
-	dir := need.Scratch(t)
+	dir := testenv.Scratch(t)
 	src := filepath.Join(dir, "src")
 	d := parse(t, "[('a', '<i4'), ('b', '<f8'), ('c', '|S3')]")
 	b, err := bcolz.CreateRecords(src, ndarray.Spec{Shape: []int64{100}, ChunkShape: []int64{9}, DType: d}, nil)
@@ -210,7 +210,7 @@ func TestSplit_Columns(t *testing.T) {
 // TestSplitNested checks that nested ctables can be split by columns: both columns in the metadata
 // of the root and columns that are separate carrays.
 func TestSplitNested(t *testing.T) {
-	dir := need.Scratch(t)
+	dir := testenv.Scratch(t)
 	at := func(name string) string { return filepath.Join(dir, name) }
 	d := parse(t, "[('a', '<i4'), ('sub', [('b', '<f8'), ('c', '|S3')])]")
 	b, err := bcolz.CreateRecords(at("described"), ndarray.Spec{Shape: []int64{100}, ChunkShape: []int64{9}, DType: d}, &bcolz.CreateOptions{Nested: true})
@@ -244,7 +244,7 @@ func TestSplitNested(t *testing.T) {
 }
 
 func TestRefusals(t *testing.T) {
-	dir := need.Scratch(t)
+	dir := testenv.Scratch(t)
 	at := func(name string) string { return filepath.Join(dir, name) }
 	spec := ndarray.Spec{Shape: []int64{10}, ChunkShape: []int64{3}, DType: parse(t, "<i4")}
 	save := func(b ndarray.Backend, err error) {
@@ -369,7 +369,7 @@ func run(t *testing.T, job func(k int64) string) {
 // TestProcesses checks that processes that write disjoint chunks at the same time produce the same
 // array as one process.
 func TestProcesses(t *testing.T) {
-	dir := need.Scratch(t)
+	dir := testenv.Scratch(t)
 	at := func(name string) string { return filepath.Join(dir, name) }
 	spec := filled
 	spec.DType = ndarray.DTypeOf[int32]()
@@ -416,7 +416,7 @@ func TestProcesses(t *testing.T) {
 
 // TestJoin_InPlace checks that a write in place changes only the chunk files of the region.
 func TestJoin_InPlace(t *testing.T) {
-	dir := need.Scratch(t)
+	dir := testenv.Scratch(t)
 	spec := ndarray.Spec{Shape: []int64{20, 3}, ChunkShape: []int64{4, 3}, DType: parse(t, "<i4")}
 	r := ndarray.Region{Start: []int64{7, 1}, Shape: []int64{3, 1}} // chunks 1 and 2
 	for kind, touched := range map[string][]string{

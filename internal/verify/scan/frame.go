@@ -6,7 +6,7 @@ import (
 	"io/fs"
 	"sync"
 
-	"github.com/hyperslab/hyperslab/internal/files/regular"
+	"github.com/hyperslab/hyperslab/internal/files/regularfile"
 	"github.com/hyperslab/hyperslab/internal/format/b2ndmeta"
 	"github.com/hyperslab/hyperslab/internal/format/cframe"
 	"github.com/hyperslab/hyperslab/internal/format/chunk"
@@ -25,7 +25,7 @@ func (s *scanner) frameLimits() cframe.Limits {
 }
 
 // sparse scans the sparse frame in the directory at of dir and returns its format.
-func (s *scanner) sparse(dir *regular.Frozen, at string) (string, error) {
+func (s *scanner) sparse(dir *regularfile.Frozen, at string) (string, error) {
 	sub, err := fs.Sub(dir, at)
 	if err != nil {
 		return "", err

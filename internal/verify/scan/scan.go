@@ -15,7 +15,7 @@ import (
 	"syscall"
 
 	"github.com/hyperslab/hyperslab/internal/errs"
-	"github.com/hyperslab/hyperslab/internal/files/regular"
+	"github.com/hyperslab/hyperslab/internal/files/regularfile"
 	"github.com/hyperslab/hyperslab/internal/format"
 	"github.com/hyperslab/hyperslab/internal/format/b2store"
 	"github.com/hyperslab/hyperslab/internal/format/bcolztree"
@@ -209,7 +209,7 @@ func (s *scanner) chunkSize(object string, declared uint64) {
 
 // open scans a file that the caller named.
 func (s *scanner) open(name string) (err error) {
-	f, info, err := regular.Open(name)
+	f, info, err := regularfile.Open(name)
 	if err != nil {
 		return err
 	}
@@ -258,7 +258,7 @@ func (s *scanner) npy(r io.ReaderAt, size int64) error {
 
 // directory scans a sparse frame, a bcolz tree, or a directory of such files.
 func (s *scanner) directory(name string) (err error) {
-	dir, err := regular.Freeze(name)
+	dir, err := regularfile.Freeze(name)
 	if err != nil {
 		return err
 	}
@@ -278,7 +278,7 @@ func (s *scanner) directory(name string) (err error) {
 }
 
 // below scans the directory at of dir and reports whether it contains an array.
-func (s *scanner) below(dir *regular.Frozen, at string) (known bool, err error) {
+func (s *scanner) below(dir *regularfile.Frozen, at string) (known bool, err error) {
 	if err := s.ctx.Err(); err != nil {
 		return false, err
 	}
@@ -327,7 +327,7 @@ func (s *scanner) below(dir *regular.Frozen, at string) (known bool, err error) 
 }
 
 // member scans a file of a directory and reports whether its format is known.
-func (s *scanner) member(dir *regular.Frozen, name string) (known bool, err error) {
+func (s *scanner) member(dir *regularfile.Frozen, name string) (known bool, err error) {
 	s.file = name
 	defer func() { s.file = "" }()
 	f, err := dir.Open(name)
@@ -347,7 +347,7 @@ func (s *scanner) member(dir *regular.Frozen, name string) (known bool, err erro
 }
 
 // irregular reports the entries of a directory that are neither files nor directories.
-func (s *scanner) irregular(dir *regular.Frozen) error {
+func (s *scanner) irregular(dir *regularfile.Frozen) error {
 	return fs.WalkDir(dir, ".", func(name string, e fs.DirEntry, err error) error {
 		switch {
 		case err != nil:

@@ -21,7 +21,7 @@ import (
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/h5/filter"
 	"github.com/hyperslab/hyperslab/h5/h5value"
-	"github.com/hyperslab/hyperslab/internal/files/regular"
+	"github.com/hyperslab/hyperslab/internal/files/regularfile"
 	"github.com/hyperslab/hyperslab/internal/format/h5file"
 	"github.com/hyperslab/hyperslab/internal/format/h5file/hdf5test"
 	"github.com/hyperslab/hyperslab/internal/testkit/storeattack"
@@ -497,7 +497,7 @@ func TestFile_errors(t *testing.T) {
 	require.ErrorIs(t, err, scan.ErrFormat)
 	require.NoError(t, unix.Mkfifo(dir+"/pipe", 0o600))
 	_, err = scan.File(bg, dir+"/pipe", defaults())
-	require.ErrorIs(t, err, regular.ErrNot)
+	require.ErrorIs(t, err, regularfile.ErrNot)
 	ctx, cancel := context.WithCancel(bg)
 	cancel()
 	for _, path := range []string{array(t, dir+"/a.b2nd", nil), array(t, dir+"/a.bcolz", nil), array(t, dir+"/a.h5:/a", nil), dir} {

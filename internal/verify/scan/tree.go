@@ -9,14 +9,14 @@ import (
 	"math/bits"
 	"path"
 
-	"github.com/hyperslab/hyperslab/internal/files/regular"
+	"github.com/hyperslab/hyperslab/internal/files/regularfile"
 	"github.com/hyperslab/hyperslab/internal/format"
 	"github.com/hyperslab/hyperslab/internal/format/bcolztree"
 	"github.com/hyperslab/hyperslab/internal/format/chunk"
 )
 
 // tree scans the tree in the directory at of dir.
-func (s *scanner) tree(dir *regular.Frozen, at string, kind bcolztree.Kind) error {
+func (s *scanner) tree(dir *regularfile.Frozen, at string, kind bcolztree.Kind) error {
 	l := bcolztree.Limits{Metadata: s.o.Metadata, Chunk: min(s.o.Chunk, bcolztree.DefaultLimits().Chunk)}
 	codecs := &seen{codecs: map[chunk.Codec]bool{}, filters: map[chunk.Filter]bool{}}
 	switch kind {

@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"github.com/hyperslab/hyperslab"
-	"github.com/hyperslab/hyperslab/internal/files/regular"
+	"github.com/hyperslab/hyperslab/internal/files/regularfile"
 	"github.com/hyperslab/hyperslab/internal/location/locate"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/remote"
@@ -69,7 +69,7 @@ func splitSelection(address string) (location, selection string) {
 	if selection == "" {
 		return address, ""
 	}
-	if loc, err := locate.Parse(location); err != nil || !remote.IsURL(loc.File) && !regular.Exists(loc.File) {
+	if loc, err := locate.Parse(location); err != nil || !remote.IsURL(loc.File) && !regularfile.Exists(loc.File) {
 		return address, "" // a pattern, or a name with brackets
 	}
 	return location, selection

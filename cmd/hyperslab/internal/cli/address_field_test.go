@@ -10,7 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/hyperslab/hyperslab/internal/testkit/need"
+	"github.com/hyperslab/hyperslab/internal/testkit/testenv"
 )
 
 // tablesProgram is a Python program. It writes tables with h5py, PyTables and python-blosc2, and
@@ -36,7 +36,7 @@ out = {"[0:10].temperature": a[0:10]["temperature"], "[::-100].pos.x": a[::-100]
 json.dump({k: v.tolist() for k, v in out.items()}, sys.stdout)`
 
 func TestAddress_field(t *testing.T) {
-	python, dir := need.Python(t, "h5py", "tables", "blosc2"), t.TempDir()
+	python, dir := testenv.Python(t, "h5py", "tables", "blosc2"), t.TempDir()
 	out, err := exec.Command(python, "-c", tablesProgram, dir).Output()
 	require.NoError(t, err)
 	var want map[string]any
@@ -123,7 +123,7 @@ out |= {"[1:3].s": text(b["s"][1:3]), "[:].in.t": text(b["in"]["t"]), "[3:].f": 
 json.dump(out, sys.stdout)`
 
 func TestAddress_fieldOfVariableSize(t *testing.T) {
-	python, dir := need.Python(t, "h5py"), t.TempDir()
+	python, dir := testenv.Python(t, "h5py"), t.TempDir()
 	out, err := exec.Command(python, "-c", variableProgram, dir).Output()
 	require.NoError(t, err)
 	var want map[string]any

@@ -16,7 +16,7 @@ import (
 	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/internal/files/atomicfile"
-	"github.com/hyperslab/hyperslab/internal/files/regular"
+	"github.com/hyperslab/hyperslab/internal/files/regularfile"
 	"github.com/hyperslab/hyperslab/internal/format"
 	"github.com/hyperslab/hyperslab/internal/location/locate"
 	"github.com/hyperslab/hyperslab/ndarray"
@@ -301,7 +301,7 @@ func lookAround(location string) string {
 			return "did you mean " + shellWord(meant) + "?"
 		}
 		return "check the name of the file; an address is FILE or FILE:/path"
-	case errors.Is(err, regular.ErrNot):
+	case errors.Is(err, regularfile.ErrNot):
 		return "these formats need random access, which a pipe does not have: save the data to a file and name that file"
 	case err != nil && isDirectory(loc.File):
 		return "this directory is not an array and contains no arrays that hyperslab stores; name one of its files"

@@ -9,13 +9,13 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/hyperslab/hyperslab/internal/testkit/need"
+	"github.com/hyperslab/hyperslab/internal/testkit/testenv"
 )
 
 // TestAttrGet_everyType sets a copy of each attribute from the output of attr get. h5py and
 // python-blosc2 write the attributes and compare the copies by type and value.
 func TestAttrGet_everyType(t *testing.T) {
-	python, dir := need.Python(t, "h5py", "blosc2"), t.TempDir()
+	python, dir := testenv.Python(t, "h5py", "blosc2"), t.TempDir()
 	script := filepath.Join("testdata", "attr_forms.py")
 	out, err := exec.Command(python, script, "write", dir).Output()
 	require.NoError(t, err)

@@ -14,7 +14,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/hyperslab/hyperslab/internal/testkit/need"
+	"github.com/hyperslab/hyperslab/internal/testkit/testenv"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -65,7 +65,7 @@ with netCDF4.Dataset(sys.argv[1], "w") as f:
 json.dump(out, sys.stdout)`
 
 func TestCFConventions(t *testing.T) {
-	python := need.Python(t, "netCDF4", "numpy")
+	python := testenv.Python(t, "netCDF4", "numpy")
 	file := filepath.Join(t.TempDir(), "cf.nc")
 	out, err := exec.Command(python, "-c", netCDF, file).Output()
 	require.NoError(t, err)
@@ -177,7 +177,7 @@ json.dump(out, sys.stdout)`
 
 // TestCFConventions_integers compares integers, exactly, with those that netCDF4 reads.
 func TestCFConventions_integers(t *testing.T) {
-	python := need.Python(t, "netCDF4", "numpy")
+	python := testenv.Python(t, "netCDF4", "numpy")
 	file := filepath.Join(t.TempDir(), "cf.nc")
 	cmd := exec.Command(python, "-W", "ignore", "-c", netCDFIntegers, file)
 	out, err := cmd.Output()
@@ -313,7 +313,7 @@ json.dump(out, sys.stdout)`
 // TestCFConventions_scaledIntegers compares integers that integers scale, and their types, with
 // those that netCDF4 reads. Where NumPy wraps, the exact integer is printed, and .npy fails.
 func TestCFConventions_scaledIntegers(t *testing.T) {
-	python := need.Python(t, "netCDF4", "numpy")
+	python := testenv.Python(t, "netCDF4", "numpy")
 	file := filepath.Join(t.TempDir(), "cf.nc")
 	out, err := exec.Command(python, "-W", "ignore", "-c", netCDFScaled, file).Output()
 	require.NoError(t, err)

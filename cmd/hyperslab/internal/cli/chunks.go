@@ -16,12 +16,12 @@ import (
 
 	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/term"
-	"github.com/hyperslab/hyperslab/internal/files/regular"
+	"github.com/hyperslab/hyperslab/internal/files/regularfile"
 	"github.com/hyperslab/hyperslab/internal/format/bcolztree"
 	"github.com/hyperslab/hyperslab/internal/format/cframe"
 	"github.com/hyperslab/hyperslab/internal/format/chunk"
 	"github.com/hyperslab/hyperslab/internal/grid"
-	"github.com/hyperslab/hyperslab/internal/hdf5/h5warm"
+	"github.com/hyperslab/hyperslab/internal/hdf5/h5prefetch"
 	"github.com/hyperslab/hyperslab/internal/location/locate"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/hdf5"
@@ -220,7 +220,7 @@ func (l *chunkLister) hdf5(arr *ndarray.Array) error {
 	if !ok {
 		return fmt.Errorf("%w: chunks of an array of type %T", errors.ErrUnsupported, arr.Backend())
 	}
-	h5warm.Index(b.Dataset())
+	h5prefetch.Index(b.Dataset())
 	for c, err := range b.Dataset().StoredChunks() {
 		if err != nil {
 			return err
@@ -310,7 +310,7 @@ func (l *chunkLister) frame(file string, arr *ndarray.Array) (err error) {
 	} else if sparse = isDirectory(file); sparse {
 		frame, err = cframe.ReadDir(os.DirFS(file))
 	} else {
-		f, _, oerr := regular.Open(file)
+		f, _, oerr := regularfile.Open(file)
 		if oerr != nil {
 			return oerr
 		}

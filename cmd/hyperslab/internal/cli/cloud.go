@@ -19,7 +19,7 @@ import (
 	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/term"
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/internal/errs"
-	"github.com/hyperslab/hyperslab/internal/files/regular"
+	"github.com/hyperslab/hyperslab/internal/files/regularfile"
 	"github.com/hyperslab/hyperslab/internal/format"
 	"github.com/hyperslab/hyperslab/internal/format/h5file"
 	"github.com/hyperslab/hyperslab/internal/grid"
@@ -124,7 +124,7 @@ func (row *cloudRow) examine(ctx context.Context, source string) (err error) {
 		}
 		r, size = o, o.Size()
 	} else {
-		f, info, err := regular.Open(source)
+		f, info, err := regularfile.Open(source)
 		if err != nil {
 			return err
 		}

@@ -15,7 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hyperslab/hyperslab/h5"
-	"github.com/hyperslab/hyperslab/internal/testkit/need"
+	"github.com/hyperslab/hyperslab/internal/testkit/testenv"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -127,7 +127,7 @@ func TestRun_cloud(t *testing.T) {
 		require.Empty(t, f.Problems)
 	})
 	t.Run("bounded memory", func(t *testing.T) {
-		need.NoRace(t, "the detector needs memory for each access")
+		testenv.NoRace(t, "the detector needs memory for each access")
 		const rows, most = 320, 200 // MiB of the source, and of the process
 		f, err := h5.Create(dir+"/large.h5", nil)
 		require.NoError(t, err)

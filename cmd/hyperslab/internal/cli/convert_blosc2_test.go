@@ -9,7 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/hyperslab/hyperslab/internal/testkit/need"
+	"github.com/hyperslab/hyperslab/internal/testkit/testenv"
 )
 
 // blosc2Chunks is a Python program. It writes arrays with hdf5plugin and python-blosc2 (write DIR),
@@ -44,7 +44,7 @@ for pair in sys.argv[3:]:
 `
 
 func TestConvert_blosc2Chunks(t *testing.T) {
-	python, dir := need.Python(t, "h5py", "hdf5plugin", "blosc2"), t.TempDir()
+	python, dir := testenv.Python(t, "h5py", "hdf5plugin", "blosc2"), t.TempDir()
 	at := func(name string) string { return filepath.Join(dir, name) }
 	peer := func(verb string, args ...string) {
 		t.Helper()

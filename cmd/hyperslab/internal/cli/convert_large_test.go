@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hyperslab/hyperslab/h5"
-	"github.com/hyperslab/hyperslab/internal/testkit/need"
+	"github.com/hyperslab/hyperslab/internal/testkit/testenv"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/hdf5"
 )
@@ -17,7 +17,7 @@ import (
 // object header in the oldest HDF5 format. The targets are new files, files whose other objects
 // have the oldest format, and trees. h5py must read the attributes.
 func TestConvert_largeAttributes(t *testing.T) {
-	python := need.Python(t, "h5py")
+	python := testenv.Python(t, "h5py")
 	t.Chdir(t.TempDir())
 	numbers, words := make([]int64, 20_000), make([]string, 9_000)
 	for i := range numbers {

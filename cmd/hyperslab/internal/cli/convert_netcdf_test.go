@@ -10,11 +10,11 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/hyperslab/hyperslab/internal/testkit/need"
+	"github.com/hyperslab/hyperslab/internal/testkit/testenv"
 )
 
 func TestConvert_netCDF(t *testing.T) {
-	python, dir := need.Python(t, "netCDF4", "h5netcdf"), t.TempDir()
+	python, dir := testenv.Python(t, "netCDF4", "h5netcdf"), t.TempDir()
 	at := func(name string) string { return filepath.Join(dir, name) }
 	peer := func(args ...string) {
 		t.Helper()

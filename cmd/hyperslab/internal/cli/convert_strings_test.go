@@ -10,11 +10,11 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/hyperslab/hyperslab/internal/testkit/need"
+	"github.com/hyperslab/hyperslab/internal/testkit/testenv"
 )
 
 func TestConvert_strings(t *testing.T) {
-	python, dir := need.Python(t, "blosc2", "h5py", "netCDF4", "bcolz"), t.TempDir()
+	python, dir := testenv.Python(t, "blosc2", "h5py", "netCDF4", "bcolz"), t.TempDir()
 	at := func(name string) string { return filepath.Join(dir, name) }
 	peers := func(verb string) {
 		t.Helper()

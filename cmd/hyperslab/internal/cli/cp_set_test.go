@@ -8,14 +8,14 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/hyperslab/hyperslab/internal/testkit/need"
+	"github.com/hyperslab/hyperslab/internal/testkit/testenv"
 )
 
 // h5py runs a program of h5py. f is the file at path.
 func h5py(t *testing.T, path, mode, program string) {
 	t.Helper()
 	code := "import sys, numpy as np, h5py\nwith h5py.File(sys.argv[1], sys.argv[2]) as f:\n" + program
-	out, err := exec.Command(need.Python(t, "h5py"), "-c", code, path, mode).CombinedOutput()
+	out, err := exec.Command(testenv.Python(t, "h5py"), "-c", code, path, mode).CombinedOutput()
 	require.NoError(t, err, "%s", out)
 }
 

@@ -21,7 +21,7 @@ import (
 	"github.com/hyperslab/hyperslab/internal/format/b2store"
 	"github.com/hyperslab/hyperslab/internal/format/cframe"
 	"github.com/hyperslab/hyperslab/internal/location/locate"
-	"github.com/hyperslab/hyperslab/internal/location/web"
+	"github.com/hyperslab/hyperslab/internal/location/urlfile"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -244,6 +244,6 @@ func writeFile(ctx context.Context, file string, r io.Reader) error {
 	if err != nil {
 		return err
 	}
-	_, err = io.Copy(w, web.Reader(ctx, r))
+	_, err = io.Copy(w, urlfile.Reader(ctx, r))
 	return errors.Join(err, w.Close())
 }

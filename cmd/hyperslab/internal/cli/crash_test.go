@@ -20,7 +20,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/hyperslab/hyperslab/internal/testkit/need"
+	"github.com/hyperslab/hyperslab/internal/testkit/testenv"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/scripts/crashtest"
 )
@@ -90,7 +90,7 @@ func traceAll(t *testing.T, args []string, judge func(dir string, e crashtest.Ev
 	cmd.Stderr = out
 	_, r, err := crashtest.Run(cmd, dir, func(_ int, e crashtest.Event) crashtest.Verdict { return judge(dir, e) })
 	if errors.Is(err, errors.ErrUnsupported) {
-		need.Missing(t, "%v", err)
+		testenv.Missing(t, "%v", err)
 	}
 	require.NoError(t, err)
 	b, err := os.ReadFile(out.Name())
@@ -116,7 +116,7 @@ func requireOldOrNew(t *testing.T, dir, file string, last int) {
 // TestKilledCommand checks that a command that is killed at any change of a file leaves either the
 // old or the new content.
 func TestKilledCommand(t *testing.T) {
-	for _, c := range need.Sample(writers, 2) {
+	for _, c := range testenv.Sample(writers, 2) {
 		t.Run(c.name, func(t *testing.T) {
 			changes, output, code, dir := trace(t, c.args, pass)
 			require.Zero(t, code, output)
@@ -142,7 +142,7 @@ func TestKilledCommand(t *testing.T) {
 // completely or not at all. Each existing file must have either its old or its new content.
 func TestInterruptedCommand(t *testing.T) {
 	stopped := 0
-	for i, c := range need.Sample(outputs, 2) {
+	for i, c := range testenv.Sample(outputs, 2) {
 		t.Run(c.name, func(t *testing.T) {
 			args := strings.Fields(c.args)
 			changes, output, code, dir := trace(t, args, pass)
@@ -186,7 +186,7 @@ func TestInterruptedCommand(t *testing.T) {
 
 // everything reports whether each command is tested with all faults (make crash), or only with some
 // of them.
-func everything() bool { return need.All() }
+func everything() bool { return testenv.All() }
 
 // visible returns the names in dir, except those of temporary files and of the directory that bench
 // creates.
@@ -217,7 +217,7 @@ func requireAllOrNothing(t *testing.T, dir, makes string, want map[string]int64,
 
 // TestKilledOutputs kills every command that creates a file at several of its changes.
 func TestKilledOutputs(t *testing.T) {
-	for i, c := range need.Sample(outputs[1:], 2) {
+	for i, c := range testenv.Sample(outputs[1:], 2) {
 		t.Run(c.name, func(t *testing.T) {
 			args := strings.Fields(c.args)
 			changes, output, code, dir := trace(t, args, pass)
@@ -254,7 +254,7 @@ func TestFaults_Outputs(t *testing.T) {
 		{crashtest.Write, false, crashtest.Verdict{Errno: syscall.EDQUOT}},
 	}
 	hits := map[crashtest.Kind]int{}
-	for i, c := range need.Sample(outputs, 2) {
+	for i, c := range testenv.Sample(outputs, 2) {
 		t.Run(c.name, func(t *testing.T) {
 			args := strings.Fields(c.args)
 			seen := map[crashtest.Kind]int{}
@@ -338,7 +338,7 @@ func sizes(t *testing.T, dir string) map[string]int64 {
 // needs space fails. The command must report the error, keep the old content, and leave neither a
 // temporary file nor an incomplete one.
 func TestFullDisk(t *testing.T) {
-	for _, c := range need.Sample(writers[1:], 2) {
+	for _, c := range testenv.Sample(writers[1:], 2) {
 		t.Run(c.name, func(t *testing.T) {
 			full := func(from int) (output string, code int, dir string, hit bool) {
 				_, output, code, dir = trace(t, c.args, func(n int, e crashtest.Event) crashtest.Verdict {
@@ -353,7 +353,7 @@ func TestFullDisk(t *testing.T) {
 			changes, _, _, dir := trace(t, c.args, pass)
 			all := names(t, dir)
 			hits := 0
-			for _, from := range need.Sample([]int{1, 2, changes / 3, changes / 2, changes * 3 / 4}, 2) {
+			for _, from := range testenv.Sample([]int{1, 2, changes / 3, changes / 2, changes * 3 / 4}, 2) {
 				output, code, dir, hit := full(from)
 				if !hit {
 					continue
@@ -385,7 +385,7 @@ func TestFaults_Commands(t *testing.T) {
 		{crashtest.Truncate, crashtest.Verdict{Errno: syscall.EIO}, func(n int) []int { return []int{n} }},
 		{crashtest.Rename, crashtest.Verdict{Errno: syscall.EIO}, func(n int) []int { return []int{n} }},
 	}
-	for _, c := range need.Sample(writers, 2) {
+	for _, c := range testenv.Sample(writers, 2) {
 		t.Run(c.name, func(t *testing.T) {
 			seen := map[crashtest.Kind]int{}
 			output, code, dir := traceAll(t, c.args, func(_ string, e crashtest.Event) crashtest.Verdict {
@@ -448,11 +448,11 @@ func requireNew(t *testing.T, dir, file string, last int, what string) {
 // replaces, or its temporary files. The command may fail or succeed, but must not crash, and the
 // remaining files must have valid content.
 func TestFaults_RemovedDirectory(t *testing.T) {
-	for _, c := range need.Sample(writers[1:], 2) {
+	for _, c := range testenv.Sample(writers[1:], 2) {
 		t.Run(c.name, func(t *testing.T) {
 			changes, _, _, _ := trace(t, c.args, pass)
 			for _, temporary := range []bool{false, true} {
-				for _, at := range need.Sample([]int{1, changes / 2, changes}, 2) {
+				for _, at := range testenv.Sample([]int{1, changes / 2, changes}, 2) {
 					change := 0
 					output, code, dir := traceAll(t, c.args, func(dir string, e crashtest.Event) crashtest.Verdict {
 						if !e.Kind.Changes() {

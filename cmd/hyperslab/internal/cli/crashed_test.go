@@ -9,13 +9,13 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/hyperslab/hyperslab/internal/testkit/need"
+	"github.com/hyperslab/hyperslab/internal/testkit/testenv"
 )
 
 // TestRun_crash lists a file that makes libhdf5 crash, in trusted mode and in a sandbox.
 func TestRun_crash(t *testing.T) {
-	need.NoASan(t, "the sanitizer handles the signal")
-	file := need.Files(t, "HYPERSLAB_CORPUS", "hostile-hdf5/cve-2024-32609.h5")[0]
+	testenv.NoASan(t, "the sanitizer handles the signal")
+	file := testenv.Files(t, "HYPERSLAB_CORPUS", "hostile-hdf5/cve-2024-32609.h5")[0]
 	for _, args := range [][]string{{"ls", "-r", file}, {"dump", "--ddl", file}} {
 		cmd := exec.Command("hyperslab", args...)
 		var stderr strings.Builder

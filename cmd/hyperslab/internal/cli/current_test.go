@@ -10,11 +10,11 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/hyperslab/hyperslab/internal/testkit/need"
+	"github.com/hyperslab/hyperslab/internal/testkit/testenv"
 )
 
 func TestRun_currentBlosc2(t *testing.T) {
-	python, dir := need.Python(t, "blosc2", "h5py", "hdf5plugin"), t.TempDir()
+	python, dir := testenv.Python(t, "blosc2", "h5py", "hdf5plugin"), t.TempDir()
 	at := func(name string) string { return filepath.Join(dir, name) }
 	out, err := exec.Command(python, "testdata/current.py", "write", dir).CombinedOutput()
 	require.NoError(t, err, "%s", out)

@@ -10,7 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/hyperslab/hyperslab/internal/testkit/need"
+	"github.com/hyperslab/hyperslab/internal/testkit/testenv"
 )
 
 // convertedProgram writes a file whose conversions have other types of strings and references as
@@ -42,7 +42,7 @@ for name in "d.h5", "d2.h5":
         del f["z"]`
 
 func TestDiff_converted(t *testing.T) {
-	python, dir := need.Python(t, "h5py"), t.TempDir()
+	python, dir := testenv.Python(t, "h5py"), t.TempDir()
 	out, err := exec.Command(python, "-c", convertedProgram, dir).CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	at := func(name string) string { return filepath.Join(dir, name) }
@@ -112,7 +112,7 @@ for name, change in {
 // TestDiff_convertedVariants finds no difference in conversions to formats that lack groups, their
 // attributes, or columns of several lengths, and each change of a type or of a shape.
 func TestDiff_convertedVariants(t *testing.T) {
-	python, dir := need.Python(t, "h5py"), t.TempDir()
+	python, dir := testenv.Python(t, "h5py"), t.TempDir()
 	out, err := exec.Command(python, "-c", variantsProgram, dir).CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	variants, err := filepath.Glob(filepath.Join(dir, "variant *.h5"))
@@ -148,7 +148,7 @@ func TestDiff_convertedVariants(t *testing.T) {
 }
 
 func TestDiff_danglingReferences(t *testing.T) {
-	python, dir := need.Python(t, "h5py"), t.TempDir()
+	python, dir := testenv.Python(t, "h5py"), t.TempDir()
 	out, err := exec.Command(python, "-c", convertedProgram, dir).CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	a, b := filepath.Join(dir, "d.h5"), filepath.Join(dir, "d2.h5")
@@ -173,7 +173,7 @@ with h5py.File("src.h5", "w") as f:
     f["e"], f["i"] = h5py.ExternalLink("other.h5", "/q"), h5py.ExternalLink("./in/o.h5", "/q")`
 
 func TestDiff_rewrittenLinks(t *testing.T) {
-	python, dir := need.Python(t, "h5py"), t.TempDir()
+	python, dir := testenv.Python(t, "h5py"), t.TempDir()
 	out, err := exec.Command(python, "-c", linksProgram, dir).CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	src, dst := filepath.Join(dir, "src.h5"), filepath.Join(dir, "in", "dst.h5")
@@ -195,7 +195,7 @@ for name in "a.h5", "b.h5":
     open(name, "wb").write(b.replace(b"GCOL", b"GXXX"))`
 
 func TestDiff_brokenAttribute(t *testing.T) {
-	python, dir := need.Python(t, "h5py"), t.TempDir()
+	python, dir := testenv.Python(t, "h5py"), t.TempDir()
 	out, err := exec.Command(python, "-c", brokenProgram, dir).CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	a, b := filepath.Join(dir, "a.h5"), filepath.Join(dir, "b.h5")

@@ -23,7 +23,7 @@ import (
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/h5/h5value"
 	"github.com/hyperslab/hyperslab/internal/format/h5file"
-	"github.com/hyperslab/hyperslab/internal/testkit/need"
+	"github.com/hyperslab/hyperslab/internal/testkit/testenv"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -376,7 +376,7 @@ func TestJSON_interrupted(t *testing.T) {
 	create(t, "small.b2nd", ndarray.Spec{Shape: []int64{1}}, []int8{1})
 	endless(t, "endless.b2nd")
 	many := strings.Repeat(" small.b2nd", 20000)
-	for _, line := range need.Sample([]string{
+	for _, line := range testenv.Sample([]string{
 		"stats endless.b2nd",
 		"stats endless.b2nd --untrusted",
 		"diff endless.b2nd endless.b2nd",

@@ -11,7 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/hyperslab/hyperslab/internal/testkit/need"
+	"github.com/hyperslab/hyperslab/internal/testkit/testenv"
 )
 
 // gridFile is a Python program. It writes an array with scales in its own group, in another group,
@@ -54,7 +54,7 @@ for i, selection in enumerate(sys.argv[1:]):
 `
 
 func TestDump_coords(t *testing.T) {
-	python := need.RemotePython(t, "xarray", "h5py", "pandas")
+	python := testenv.RemotePython(t, "xarray", "h5py", "pandas")
 	t.Chdir(t.TempDir())
 	out, err := exec.Command(python, "-c", gridFile).CombinedOutput()
 	require.NoError(t, err, "%s", out)
@@ -102,7 +102,7 @@ with netCDF4.Dataset("d.nc", "w") as f:
 // variable are no coordinates.
 func TestDump_coordsPlaceholder(t *testing.T) {
 	t.Chdir(t.TempDir())
-	out, err := exec.Command(need.Python(t, "netCDF4", "numpy"), "-c", dimensionsFile).CombinedOutput()
+	out, err := exec.Command(testenv.Python(t, "netCDF4", "numpy"), "-c", dimensionsFile).CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	const v = "t,x,v\n10,0,0\n10,1,1\n10,2,2\n20,0,3\n20,1,4\n20,2,5\n"
 	z := "t,x,z\n0,0,0\n0,1,1\n0,2,2\n1,0,3\n1,1,4\n1,2,5\n"

@@ -14,14 +14,14 @@ import (
 
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/h5/h5value"
-	"github.com/hyperslab/hyperslab/internal/testkit/need"
+	"github.com/hyperslab/hyperslab/internal/testkit/testenv"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
 // TestDump_numpy checks that NumPy reads the output of dump --npy, and that its values equal those
 // of dump --json.
 func TestDump_numpy(t *testing.T) {
-	interpreter := need.Python(t, "numpy")
+	interpreter := testenv.Python(t, "numpy")
 	dir := field(t)
 	create(t, filepath.Join(dir, "ints.b2nd"), ndarray.Spec{Shape: []int64{2, 3, 4}}, []uint16{
 		0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 65535})
@@ -90,7 +90,7 @@ func TestDump_Slabs(t *testing.T) {
 // TestDump_h5dump compares dump --ddl of objects and selections with h5dump. dump must refuse
 // untrusted files and everything that DDL cannot express.
 func TestDump_h5dump(t *testing.T) {
-	tool := need.Tool(t, "h5dump")
+	tool := testenv.Tool(t, "h5dump")
 	t.Chdir(field(t))
 	f, err := h5.Open("tree.h5", h5.ReadWrite)
 	require.NoError(t, err)
@@ -159,10 +159,10 @@ func TestDump_csv(t *testing.T) {
 	} {
 		require.Equal(t, c.want, done(t, append([]string{"dump", "--csv"}, strings.Fields(c.args)...)...), c.args)
 	}
-	if !need.All() { // the nightly lane of remote tests has pandas
+	if !testenv.All() { // the nightly lane of remote tests has pandas
 		return
 	}
-	python := need.RemotePython(t, "pandas")
+	python := testenv.RemotePython(t, "pandas")
 	for _, c := range []struct{ address, program, want string }{
 		{"n.h5:/g/n", "print(list(f.columns), f.n.dtype, f.n.isna().tolist(), f.n[1], f.n[2])", "['n'] float64 [True, False, False] -inf 0.1\n"},
 		{"t.h5:/t", "print(list(f.columns), f.values.tolist())", "['column0', 'column1', 'column2'] [[1, 2, 3], [4, 5, 6]]\n"},

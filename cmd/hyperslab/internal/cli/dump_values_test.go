@@ -19,7 +19,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/hyperslab/hyperslab/internal/testkit/need"
+	"github.com/hyperslab/hyperslab/internal/testkit/testenv"
 )
 
 // leaf is a word of h5dump in the values of a dataset: a string or a word between commas and
@@ -33,11 +33,11 @@ var longDimension = regexp.MustCompile(`SIMPLE \{ \( [^)]*[0-9]{6}`)
 // in the test files of the tools of HDF5 and in testdata with numbers, strings, enumerations, and
 // structures, arrays and sequences of them.
 func TestDump_valuesOfH5dump(t *testing.T) {
-	if !need.All() {
+	if !testenv.All() {
 		t.Skip("only with HYPERSLAB_ALL=1: h5dump runs for each dataset of 150 files")
 	}
-	tool := need.Tool(t, "h5dump")
-	files := need.Files(t, "HYPERSLAB_HDF5_SRC", "tools/test/h5dump/testfiles/*.h5", "tools/test/h5copy/testfiles/*.h5", "tools/test/h5ls/testfiles/*.h5", "hl/test/testfiles/*.h5")
+	tool := testenv.Tool(t, "h5dump")
+	files := testenv.Files(t, "HYPERSLAB_HDF5_SRC", "tools/test/h5dump/testfiles/*.h5", "tools/test/h5copy/testfiles/*.h5", "tools/test/h5ls/testfiles/*.h5", "hl/test/testfiles/*.h5")
 	own, err := filepath.Glob("../../../../testdata/*.h5")
 	require.NoError(t, err)
 	compared, values := 0, 0

@@ -12,13 +12,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/cli"
-	"github.com/hyperslab/hyperslab/internal/testkit/need"
+	"github.com/hyperslab/hyperslab/internal/testkit/testenv"
 )
 
 // TestHelp_Examples runs the examples of every help text in the order in which they are listed.
 // They share a directory: an example may use files that an earlier one wrote.
 func TestHelp_Examples(t *testing.T) {
-	need.NoRace(t, "other tests run the same commands")
+	testenv.NoRace(t, "other tests run the same commands")
 	storeFile, err := filepath.Abs("../../../../testdata/store.b2z")
 	require.NoError(t, err)
 	t.Chdir(field(t))
@@ -62,7 +62,7 @@ func TestHelp_Examples(t *testing.T) {
 			if command == "bench" {
 				args = append(args, "--seconds", "0") // one pass over the data, because no speed is tested here
 			}
-			if command == "crosscheck emit" && !need.All() { // the tests of package crosscheck emit all areas
+			if command == "crosscheck emit" && !testenv.All() { // the tests of package crosscheck emit all areas
 				args = append(args, "--area", "metalayer")
 			}
 			t.Run(line, func(t *testing.T) {

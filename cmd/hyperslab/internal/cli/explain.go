@@ -20,7 +20,7 @@ import (
 
 	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/term"
-	"github.com/hyperslab/hyperslab/internal/files/regular"
+	"github.com/hyperslab/hyperslab/internal/files/regularfile"
 	"github.com/hyperslab/hyperslab/internal/format"
 	"github.com/hyperslab/hyperslab/internal/format/bcolztree"
 	"github.com/hyperslab/hyperslab/internal/format/cframe"
@@ -204,7 +204,7 @@ func (a *app) openExplained(address, as string) (_ *explained, err error) {
 	var file *os.File
 	mayBeMember := as == "" || as == asFrame
 	if !info.IsDir() {
-		if file, _, err = regular.Open(loc.File); err != nil {
+		if file, _, err = regularfile.Open(loc.File); err != nil {
 			return nil, ndarray.Wrap("explain", loc.File, err)
 		}
 		e.file = file

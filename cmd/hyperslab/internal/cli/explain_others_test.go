@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/hyperslab/hyperslab/internal/testkit/need"
+	"github.com/hyperslab/hyperslab/internal/testkit/testenv"
 	"github.com/hyperslab/hyperslab/internal/testkit/testutil"
 )
 
@@ -39,7 +39,7 @@ with h5py.File("v.h5", "w", libver="v110") as f:
 	require.Contains(t, stdout, "/v: virtual source g/x in a.h5")
 
 	t.Run("multi and split", func(t *testing.T) {
-		tests := filepath.Join(need.Directory(t, need.HDF5Source), "tools/test/h5dump/testfiles")
+		tests := filepath.Join(testenv.Directory(t, testenv.HDF5Source), "tools/test/h5dump/testfiles")
 		for name, other := range map[string]string{"tmulti-s.h5": "tmulti-o.h5", "tsplit_file-m.h5": "tsplit_file-r.h5"} {
 			copied := t.TempDir()
 			for _, file := range []string{"tmulti-s.h5", "tmulti-b.h5", "tmulti-g.h5", "tmulti-l.h5", "tmulti-o.h5", "tmulti-r.h5", "tsplit_file-m.h5", "tsplit_file-r.h5"} {
@@ -71,7 +71,7 @@ with h5py.File("v.h5", "w", libver="v110") as f:
 		}
 	})
 	t.Run("family", func(t *testing.T) {
-		first := filepath.Join(need.Directory(t, need.HDF5Source), "tools/test/misc/testfiles/family_file00000.h5")
+		first := filepath.Join(testenv.Directory(t, testenv.HDF5Source), "tools/test/misc/testfiles/family_file00000.h5")
 		done(t, "explain", first, "--wrong")
 		require.Contains(t, done(t, "info", first+":/dataset"), "readable since")
 		require.Contains(t, done(t, "verify", first), "valid")

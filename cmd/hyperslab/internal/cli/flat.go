@@ -13,7 +13,7 @@ import (
 	"strings"
 
 	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/term"
-	"github.com/hyperslab/hyperslab/internal/files/regular"
+	"github.com/hyperslab/hyperslab/internal/files/regularfile"
 	"github.com/hyperslab/hyperslab/internal/format/h5file"
 	"github.com/hyperslab/hyperslab/internal/format/npy"
 	"github.com/hyperslab/hyperslab/internal/grid"
@@ -92,8 +92,8 @@ func parseRawShape(text string) (shape []int64, open int, err error) {
 
 // openRawFile opens the raw bytes that raw describes.
 func openRawFile(file, dtype string, raw *flatFlags) (_ *ndarray.Array, err error) {
-	f, info, err := regular.Open(file)
-	if errors.Is(err, regular.ErrNot) {
+	f, info, err := regularfile.Open(file)
+	if errors.Is(err, regularfile.ErrNot) {
 		return nil, usagef("%w; give - and send its bytes to standard input", err)
 	}
 	if err != nil {

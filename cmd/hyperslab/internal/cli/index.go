@@ -15,7 +15,7 @@ import (
 
 	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/h5"
-	"github.com/hyperslab/hyperslab/internal/hdf5/h5warm"
+	"github.com/hyperslab/hyperslab/internal/hdf5/h5prefetch"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/remote"
 )
@@ -174,7 +174,7 @@ func readChunkIndex(f *h5.File, name string) (err error) {
 	if err != nil || info.Layout != h5.Chunked {
 		return err
 	}
-	h5warm.Index(d)
+	h5prefetch.Index(d)
 	_, err = d.NumChunks()
 	return err
 }

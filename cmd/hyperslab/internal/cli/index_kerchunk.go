@@ -20,7 +20,7 @@ import (
 	"github.com/hyperslab/hyperslab/internal/format/h5file"
 	"github.com/hyperslab/hyperslab/internal/grid"
 	"github.com/hyperslab/hyperslab/internal/hdf5/dimscale"
-	"github.com/hyperslab/hyperslab/internal/hdf5/h5warm"
+	"github.com/hyperslab/hyperslab/internal/hdf5/h5prefetch"
 	"github.com/hyperslab/hyperslab/internal/jsonform"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/remote"
@@ -216,7 +216,7 @@ func (r *kerchunk) array(ctx context.Context, object string) (err error) {
 		return err
 	}
 	if info.Layout == h5.Chunked {
-		h5warm.Index(d)
+		h5prefetch.Index(d)
 		stored, err := d.NumChunks()
 		if err != nil {
 			return err

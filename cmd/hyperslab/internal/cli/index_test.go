@@ -21,7 +21,7 @@ import (
 
 	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/h5"
-	"github.com/hyperslab/hyperslab/internal/testkit/need"
+	"github.com/hyperslab/hyperslab/internal/testkit/testenv"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -171,8 +171,8 @@ func TestRun_index_kerchunk(t *testing.T) {
 		format := map[string]string{".json": "json", ".parq": "parquet"}[filepath.Ext(name)]
 		_, stderr, code := run("index", file, "-o", filepath.Join(dir, name), "--kerchunk", format)
 		require.Zero(t, code, stderr)
-		if need.All() {
-			c := exec.Command(need.RemotePython(t, "xarray", "h5py", "pyarrow", "fastparquet"), "testdata/kerchunk.py", filepath.Join(dir, name), file, "4")
+		if testenv.All() {
+			c := exec.Command(testenv.RemotePython(t, "xarray", "h5py", "pyarrow", "fastparquet"), "testdata/kerchunk.py", filepath.Join(dir, name), file, "4")
 			out, err := c.CombinedOutput()
 			require.NoError(t, err, string(out))
 		}
@@ -281,9 +281,9 @@ assert np.isnan(ds.attrs["limit"]) and ds.attrs["limits"] == [np.inf, 1, -np.inf
 // xarray decodes with them.
 func TestRun_index_attributes(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "a.nc")
-	out, err := exec.Command(need.Python(t, "netCDF4", "numpy"), "-c", attributesFile, file).CombinedOutput()
+	out, err := exec.Command(testenv.Python(t, "netCDF4", "numpy"), "-c", attributesFile, file).CombinedOutput()
 	require.NoError(t, err, "%s", out)
-	python := need.RemotePython(t, "xarray", "kerchunk", "fastparquet")
+	python := testenv.RemotePython(t, "xarray", "kerchunk", "fastparquet")
 	for _, kind := range []string{"json", "parquet"} {
 		t.Run(kind, func(t *testing.T) {
 			to := filepath.Join(t.TempDir(), "references")
@@ -296,10 +296,10 @@ func TestRun_index_attributes(t *testing.T) {
 
 // TestRun_index_memory indexes 1,000,000 chunks.
 func TestRun_index_memory(t *testing.T) {
-	if !need.All() {
+	if !testenv.All() {
 		t.Skip("only with HYPERSLAB_ALL=1: writing 1,000,000 chunks takes about 15 s")
 	}
-	need.NoRace(t, "the limits are for a command without the detector")
+	testenv.NoRace(t, "the limits are for a command without the detector")
 	dir := t.TempDir()
 	values := make([]uint8, 1000*4000)
 	for i := range values {

@@ -10,7 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/hyperslab/hyperslab/internal/testkit/need"
+	"github.com/hyperslab/hyperslab/internal/testkit/testenv"
 )
 
 // layouts is a Python program. It writes datasets of every layout, and prints what h5py reports:
@@ -50,7 +50,7 @@ with h5py.File("linked.h5", "w") as f:
 json.dump(out, sys.stdout)`
 
 func TestInfo_hdf5(t *testing.T) {
-	python, dir := need.Python(t, "h5py"), t.TempDir()
+	python, dir := testenv.Python(t, "h5py"), t.TempDir()
 	out, err := exec.Command(python, "-c", layouts, dir).Output()
 	require.NoError(t, err)
 	var want map[string]struct {

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/hyperslab/hyperslab/internal/testkit/need"
+	"github.com/hyperslab/hyperslab/internal/testkit/testenv"
 	"github.com/stretchr/testify/require"
 )
 
@@ -31,7 +31,7 @@ func TestStorageAgainstH5stat(t *testing.T) {
 	if src := os.Getenv("HYPERSLAB_HDF5_SRC"); src != "" {
 		more, err := filepath.Glob(filepath.Join(src, "tools/test/h5stat/testfiles/*.h5"))
 		require.NoError(t, err)
-		files = append(files, need.Sample(more, 3)...)
+		files = append(files, testenv.Sample(more, 3)...)
 	} else if os.Getenv("CI") != "" {
 		t.Fatal("HYPERSLAB_HDF5_SRC is not set")
 	}

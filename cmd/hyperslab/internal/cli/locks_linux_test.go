@@ -9,14 +9,14 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/hyperslab/hyperslab/internal/testkit/need"
+	"github.com/hyperslab/hyperslab/internal/testkit/testenv"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
 // TestRun_refusedLocks checks that on a file system without locks reading continues with a warning
 // and writing fails.
 func TestRun_refusedLocks(t *testing.T) {
-	cc := need.Tool(t, "cc")
+	cc := testenv.Tool(t, "cc")
 	dir := t.TempDir()
 	path := filepath.Join(dir, "a.h5")
 	create[int32](t, path+":/x", ndarray.Spec{Shape: []int64{3}}, []int32{1, 2, 3})

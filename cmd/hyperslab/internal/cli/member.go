@@ -13,7 +13,7 @@ import (
 	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/internal/blosc/stores"
 	"github.com/hyperslab/hyperslab/internal/errs"
-	"github.com/hyperslab/hyperslab/internal/files/regular"
+	"github.com/hyperslab/hyperslab/internal/files/regularfile"
 	"github.com/hyperslab/hyperslab/internal/format/b2store"
 	"github.com/hyperslab/hyperslab/internal/location/locate"
 	"github.com/hyperslab/hyperslab/ndarray"
@@ -50,7 +50,7 @@ func (a *app) memberOf(address string) (_ *memberFrame, err error) {
 	key := "/" + strings.Trim(loc.Object, "/")
 	switch format {
 	case hyperslab.B2Z:
-		f, info, err := regular.Open(loc.File)
+		f, info, err := regularfile.Open(loc.File)
 		if err != nil {
 			return nil, err
 		}
@@ -66,7 +66,7 @@ func (a *app) memberOf(address string) (_ *memberFrame, err error) {
 			return nil, err
 		}
 	case hyperslab.B2D:
-		root, err := regular.OpenRoot(loc.File)
+		root, err := regularfile.OpenRoot(loc.File)
 		if err != nil {
 			return nil, err
 		}

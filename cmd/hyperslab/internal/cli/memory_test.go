@@ -17,7 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hyperslab/hyperslab"
-	"github.com/hyperslab/hyperslab/internal/testkit/need"
+	"github.com/hyperslab/hyperslab/internal/testkit/testenv"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -33,7 +33,7 @@ const ownRoom = 112
 func TestRun_memory(t *testing.T) {
 	dir := t.TempDir()
 	planes := int64(24) // of 8 MiB each
-	if need.All() {
+	if testenv.All() {
 		planes = 64
 	}
 	source := filepath.Join(dir, "big.b2nd")
@@ -96,7 +96,7 @@ func TestRun_memory(t *testing.T) {
 		{"dump", source, "--npy"},
 		{"cp", source, filepath.Join(dir, "cp.b2nd")},
 		{"recover", source, filepath.Join(dir, "recovered.b2nd")},
-	}, need.Sample(more, 3)...) {
+	}, testenv.Sample(more, 3)...) {
 		memory := 48
 		switch args[0] {
 		case "verify": // --memory limits the whole process, not the buffers
@@ -158,7 +158,7 @@ func TestRun_memoryOfLargeChunks(t *testing.T) {
 		{at("large.b2nd"), []string{"plot", at("large.b2nd[0]")}},
 		{at("large.b2nd"), []string{"stats", at("large.b2nd[0]"), "--bins", "0"}},
 	}
-	for _, tt := range need.Sample(rows, 3) {
+	for _, tt := range testenv.Sample(rows, 3) {
 		_, stderr, code := run(append(tt.args, "-q", "-M", "48MiB")...)
 		require.Equal(t, 2, code, "%v: %s", tt.args, stderr)
 		require.Contains(t, stderr, tt.chunk)

@@ -9,7 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/hyperslab/hyperslab/internal/testkit/need"
+	"github.com/hyperslab/hyperslab/internal/testkit/testenv"
 )
 
 // unreadableProgram writes arrays with codecs that are plug-ins, a lazy expression and a proxy.
@@ -26,7 +26,7 @@ blosc2.lazyexpr("a + 1", {"a": blosc2.open("a.b2nd")}).save("lazy.b2nd")
 blosc2.Proxy(blosc2.open("a.b2nd"), urlpath="proxy.b2nd")`
 
 func TestInfo_unreadableElements(t *testing.T) {
-	python, dir := need.Python(t, "blosc2"), t.TempDir()
+	python, dir := testenv.Python(t, "blosc2"), t.TempDir()
 	out, err := exec.Command(python, "-c", unreadableProgram, dir).CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	for name, reason := range map[string]string{"zfp": "zfp_acc", "ndlz": "ndlz", "lazy": "lazy expression", "proxy": "proxy"} {

@@ -12,14 +12,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hyperslab/hyperslab"
-	"github.com/hyperslab/hyperslab/internal/testkit/need"
+	"github.com/hyperslab/hyperslab/internal/testkit/testenv"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
 // nullTables runs testdata/nulls.py and returns its output.
 func nullTables(t *testing.T, args ...string) []byte {
 	t.Helper()
-	python := need.Python(t, "blosc2")
+	python := testenv.Python(t, "blosc2")
 	out, err := exec.Command(python, append([]string{filepath.Join("testdata", "nulls.py")}, args...)...).CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	return out

@@ -9,13 +9,13 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/hyperslab/hyperslab/internal/testkit/need"
+	"github.com/hyperslab/hyperslab/internal/testkit/testenv"
 )
 
 // TestRun_olderReaders checks that C-Blosc2 2.17, HDF5 1.14 and ncdump open the files that convert,
 // repack, cp and append write with default options.
 func TestRun_olderReaders(t *testing.T) {
-	python, old, dir := need.Python(t, "blosc2", "h5py", "netCDF4"), need.OldPython(t, "blosc2", "h5py", "netCDF4"), t.TempDir()
+	python, old, dir := testenv.Python(t, "blosc2", "h5py", "netCDF4"), testenv.OldPython(t, "blosc2", "h5py", "netCDF4"), t.TempDir()
 	script, err := filepath.Abs("testdata/older.py")
 	require.NoError(t, err)
 	out, err := exec.Command(python, script, "write", dir).CombinedOutput()
@@ -77,7 +77,7 @@ func TestRun_olderReaders(t *testing.T) {
 
 	ncdump := func(file string) string {
 		t.Helper()
-		out, err := exec.Command(need.Program(t, "ncdump"), "-n", "measured", file).CombinedOutput()
+		out, err := exec.Command(testenv.Program(t, "ncdump"), "-n", "measured", file).CombinedOutput()
 		require.NoError(t, err, "%s: %s", file, out)
 		return string(out)
 	}

@@ -18,7 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hyperslab/hyperslab"
-	"github.com/hyperslab/hyperslab/internal/testkit/need"
+	"github.com/hyperslab/hyperslab/internal/testkit/testenv"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/plan"
 )
@@ -28,7 +28,7 @@ func TestPlan_memory(t *testing.T) {
 	dir := t.TempDir()
 	spec := ndarray.Spec{Shape: []int64{10_000_000, 1024, 128}, ChunkShape: []int64{1, 1024, 128}, DType: ndarray.DTypeOf[float64]()}
 	sources := []string{"a.h5:/x", "a.b2nd"}
-	if !need.All() {
+	if !testenv.All() {
 		sources = sources[:1]
 	}
 	for _, source := range sources {
@@ -59,7 +59,7 @@ func TestPlan_memory(t *testing.T) {
 func TestWork_memory(t *testing.T) {
 	dir := t.TempDir()
 	planes := int64(48) // of 8 MiB each
-	if need.All() {
+	if testenv.All() {
 		planes = 128
 	}
 	source := filepath.Join(dir, "big.b2nd")
@@ -79,7 +79,7 @@ func TestWork_memory(t *testing.T) {
 		{"verify", source, filepath.Join(dir, "verify.json")},
 		{"stats", source, "s3://data/stats.json"},
 	}
-	if need.All() {
+	if testenv.All() {
 		many := filepath.Join(dir, "many.h5:/x")
 		create(t, many, ndarray.Spec{Shape: []int64{300_000, 16}, ChunkShape: []int64{1, 16}}, slices.Repeat([]int32{1, 2, 3, 4, 5, 6, 7, 8}, 600_000))
 		all = append(all, []string{"convert", many, filepath.Join(dir, "many.b2nd"), "--chunks", "1,16", "--shard-bytes", "2MiB"},
@@ -87,7 +87,7 @@ func TestWork_memory(t *testing.T) {
 			[]string{"checksum", many, filepath.Join(dir, "many.json"), "--chunks", "1,16", "--shard-bytes", "2MiB"})
 	}
 	for i, args := range all {
-		if !need.All() && i%4 != 0 {
+		if !testenv.All() && i%4 != 0 {
 			continue
 		}
 		t.Run(args[0]+" to "+filepath.Base(args[2]), func(t *testing.T) {

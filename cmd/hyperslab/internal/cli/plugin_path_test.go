@@ -7,13 +7,13 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/hyperslab/hyperslab/internal/testkit/need"
+	"github.com/hyperslab/hyperslab/internal/testkit/testenv"
 )
 
 // TestRun_pluginPath reads datasets with filters that are only available as plugins of hdf5plugin.
 // Each command runs as a process, because libhdf5 does not unload plugins.
 func TestRun_pluginPath(t *testing.T) {
-	python := need.Python(t, "h5py", "hdf5plugin")
+	python := testenv.Python(t, "h5py", "hdf5plugin")
 	t.Chdir(t.TempDir())
 	out, err := exec.Command(python, "-c", `
 import h5py, hdf5plugin, json, numpy

@@ -10,17 +10,17 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/hyperslab/hyperslab/internal/testkit/need"
+	"github.com/hyperslab/hyperslab/internal/testkit/testenv"
 )
 
 // TestRealFiles checks repack and convert with files that other software wrote. h5diff must not
 // find a difference between the results of repack and h5repack. h5py, python-blosc2, bcolz and
 // NumPy must read the same bytes from the results as from the sources.
 func TestRealFiles(t *testing.T) {
-	hdf5Files := need.Sample(need.Files(t, need.Corpus, "hdf5-filters/*.h5", "caterva2/*.h5"), 3)
-	blosc2Files := need.Files(t, need.Corpus, "caterva2/*.b2nd", "caterva2/*.b2frame")
-	h5diff, h5repack := need.Tool(t, "h5diff"), need.Tool(t, "h5repack")
-	python := need.Python(t, "h5py", "hdf5plugin", "blosc2", "bcolz")
+	hdf5Files := testenv.Sample(testenv.Files(t, testenv.Corpus, "hdf5-filters/*.h5", "caterva2/*.h5"), 3)
+	blosc2Files := testenv.Files(t, testenv.Corpus, "caterva2/*.b2nd", "caterva2/*.b2frame")
+	h5diff, h5repack := testenv.Tool(t, "h5diff"), testenv.Tool(t, "h5repack")
+	python := testenv.Python(t, "h5py", "hdf5plugin", "blosc2", "bcolz")
 	etopo, err := filepath.Abs("../../../../testdata/etopo120.h5")
 	require.NoError(t, err)
 	hdf5Files = append(hdf5Files, etopo)
@@ -153,7 +153,7 @@ print(hdf5, b2nd, npy, carray, *sorted(left))
 	require.Equal(t, len(blosc2Files)-2, bcolz)
 	notConverted := strings.Fields(string(out))[4:]
 	unsupported := []string{"root-example.back.h5:/unsupported/too-many-dimensions", "root-example-tree/unsupported/too-many-dimensions.b2nd"}
-	if need.All() {
+	if testenv.All() {
 		require.Greater(t, hdf5, 500)
 		require.Greater(t, b2nd, 140)
 		require.ElementsMatch(t, unsupported, notConverted)

@@ -16,10 +16,10 @@ import (
 
 	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/h5"
-	"github.com/hyperslab/hyperslab/internal/chunked/ahead"
+	"github.com/hyperslab/hyperslab/internal/chunked/readahead"
 	"github.com/hyperslab/hyperslab/internal/format/bcolztree"
 	"github.com/hyperslab/hyperslab/internal/format/cframe"
-	"github.com/hyperslab/hyperslab/internal/location/web"
+	"github.com/hyperslab/hyperslab/internal/location/urlfile"
 	"github.com/hyperslab/hyperslab/remote"
 )
 
@@ -154,7 +154,7 @@ func fetched(ctx context.Context, file string) (name string, done func() error, 
 	if err != nil {
 		return "", nil, err
 	}
-	defer o.Prefetch(ctx, ahead.List([][2]int64{{0, o.Size()}}))()
-	_, err = io.Copy(f, web.Reader(ctx, io.NewSectionReader(o, 0, o.Size())))
+	defer o.Prefetch(ctx, readahead.List([][2]int64{{0, o.Size()}}))()
+	_, err = io.Copy(f, urlfile.Reader(ctx, io.NewSectionReader(o, 0, o.Size())))
 	return f.Name(), done, errors.Join(err, f.Close())
 }

@@ -11,14 +11,14 @@ import (
 
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/h5/h5value"
-	"github.com/hyperslab/hyperslab/internal/testkit/need"
+	"github.com/hyperslab/hyperslab/internal/testkit/testenv"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
 // requireSameHDF5 checks with h5diff that two files have the same content.
 func requireSameHDF5(t *testing.T, a, b string) {
 	t.Helper()
-	tool := need.Tool(t, "h5diff")
+	tool := testenv.Tool(t, "h5diff")
 	twin := filepath.Join(t.TempDir(), "twin.h5") // the exact copy shows which objects h5diff cannot compare
 	content, err := os.ReadFile(a)
 	require.NoError(t, err)

@@ -23,7 +23,7 @@ import (
 	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/cli"
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/h5/h5value"
-	"github.com/hyperslab/hyperslab/internal/testkit/need"
+	"github.com/hyperslab/hyperslab/internal/testkit/testenv"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -35,11 +35,11 @@ func TestScripts(t *testing.T) { script(t, testscript.Params{Dir: "testdata/scri
 // TestShells types completions into each shell that has a Debian package. PowerShell has none:
 // TestScripts checks its completion script and the answers to its requests instead.
 func TestShells(t *testing.T) {
-	need.NoRace(t, "shells start the command hundreds of times")
+	testenv.NoRace(t, "shells start the command hundreds of times")
 	for _, shell := range []string{"bash", "zsh", "fish"} {
 		t.Run(shell, func(t *testing.T) {
 			if _, err := exec.LookPath(shell); err != nil {
-				need.Missing(t, "%s is not installed (make peers)", shell)
+				testenv.Missing(t, "%s is not installed (make peers)", shell)
 			}
 			script(t, testscript.Params{Files: []string{"testdata/shells/" + shell + ".txtar"}}, makeOdd)
 		})
@@ -240,7 +240,7 @@ func TestSignals(t *testing.T) {
 	}
 	slices.Sort(done)
 	require.Equal(t, leaves(t), slices.Compact(done))
-	for _, tt := range need.Sample(rows, 3) {
+	for _, tt := range testenv.Sample(rows, 3) {
 		t.Run(tt.name, func(t *testing.T) {
 			dir := t.TempDir()
 			target := filepath.Join(dir, tt.target)
@@ -382,7 +382,7 @@ func TestSignals_Input(t *testing.T) {
 		{"array in a pipe", silent, []string{"convert", "-", filepath.Join(dir, "x.b2nd")}},
 		{"array of /dev/zero", zero, []string{"convert", "-", filepath.Join(dir, "x.b2nd"), "--shape", "1099511627776", "--dtype", "u1"}},
 	} {
-		for _, sig := range need.Sample([]syscall.Signal{syscall.SIGTERM, syscall.SIGINT}, 2) {
+		for _, sig := range testenv.Sample([]syscall.Signal{syscall.SIGTERM, syscall.SIGINT}, 2) {
 			t.Run(tt.name+"/"+sig.String(), func(t *testing.T) {
 				in, err := tt.stdin()
 				require.NoError(t, err)

@@ -7,7 +7,7 @@ import (
 	"io"
 	"os"
 
-	"github.com/hyperslab/hyperslab/internal/files/regular"
+	"github.com/hyperslab/hyperslab/internal/files/regularfile"
 )
 
 // spoolMemory is the number of bytes of a document that are kept in memory. The rest goes to an
@@ -26,7 +26,7 @@ func (s *spool) Write(b []byte) (int, error) {
 		return s.head.Write(b)
 	}
 	if s.file == nil {
-		f, err := regular.Temp("")
+		f, err := regularfile.Temp("")
 		if err != nil {
 			return 0, err
 		}

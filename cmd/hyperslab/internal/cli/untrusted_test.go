@@ -17,7 +17,7 @@ import (
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/h5/h5value"
 	"github.com/hyperslab/hyperslab/internal/format/h5file"
-	"github.com/hyperslab/hyperslab/internal/testkit/need"
+	"github.com/hyperslab/hyperslab/internal/testkit/testenv"
 )
 
 // TestUntrusted_sameOutput checks that --untrusted does not change the output of a command, with
@@ -212,7 +212,7 @@ func TestUntrusted_storage(t *testing.T) {
 	f, err := h5.Create("many.h5", &o)
 	require.NoError(t, err)
 	groups := 3_000
-	if need.All() {
+	if testenv.All() {
 		groups = 70_000
 	}
 	for i := range groups {

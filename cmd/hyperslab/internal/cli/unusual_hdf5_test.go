@@ -14,7 +14,7 @@ import (
 
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/h5/h5value"
-	"github.com/hyperslab/hyperslab/internal/testkit/need"
+	"github.com/hyperslab/hyperslab/internal/testkit/testenv"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -46,7 +46,7 @@ type comparison struct {
 // unusual runs a Python program of testdata that needs the given modules, and returns its output.
 func unusual(t *testing.T, program string, modules []string, stdin []byte, args ...string) []byte {
 	t.Helper()
-	cmd := exec.Command(need.Python(t, modules...), append([]string{"testdata/" + program}, args...)...)
+	cmd := exec.Command(testenv.Python(t, modules...), append([]string{"testdata/" + program}, args...)...)
 	cmd.Stdin = bytes.NewReader(stdin)
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
@@ -80,7 +80,7 @@ func TestUnusualHDF5(t *testing.T) {
 		return unusual(t, "unusual_hdf5.py", []string{"h5py"}, stdin, args...)
 	}
 	python(nil, args...)
-	diff := need.Tool(t, "h5diff")
+	diff := testenv.Tool(t, "h5diff")
 
 	var tasks []comparison
 	for i := range seeds {

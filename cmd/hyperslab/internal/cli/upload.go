@@ -19,7 +19,7 @@ import (
 	"github.com/hyperslab/hyperslab/internal/files/atomicfile"
 	"github.com/hyperslab/hyperslab/internal/format/cframe"
 	"github.com/hyperslab/hyperslab/internal/location/locate"
-	"github.com/hyperslab/hyperslab/internal/location/web"
+	"github.com/hyperslab/hyperslab/internal/location/urlfile"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/remote"
 )
@@ -55,7 +55,7 @@ func (a *app) upload(ctx context.Context, target string, o uploadFlags, write fu
 	}
 	if !o.force {
 		for _, object := range []string{url, strings.TrimSuffix(url, "/") + "/" + cframe.IndexFile} {
-			if err := web.Get().Vacant(ctx, object); err != nil {
+			if err := urlfile.Get().Vacant(ctx, object); err != nil {
 				return existingTarget(shown, err)
 			}
 		}
@@ -88,7 +88,7 @@ func (a *app) upload(ctx context.Context, target string, o uploadFlags, write fu
 	var done atomic.Int64
 	changesInPlace.Add(1) // an interrupted upload removes its parts and chunks first
 	defer changesInPlace.Add(-1)
-	return existingTarget(shown, web.Get().Upload(ctx, url, web.Upload{
+	return existingTarget(shown, urlfile.Get().Upload(ctx, url, urlfile.Upload{
 		Path: file, Last: cframe.IndexFile, Replace: o.force, Progress: func(n int64) { m.Update(done.Add(n)) },
 	}))
 }

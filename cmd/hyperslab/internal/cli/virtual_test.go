@@ -11,7 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/hyperslab/hyperslab/internal/testkit/need"
+	"github.com/hyperslab/hyperslab/internal/testkit/testenv"
 	"github.com/hyperslab/hyperslab/internal/testkit/testutil"
 )
 
@@ -23,7 +23,7 @@ func peer(t *testing.T, program string) string {
 }
 
 func TestRun_virtual(t *testing.T) {
-	h5dump := need.Tool(t, "h5dump") // before the change of directory
+	h5dump := testenv.Tool(t, "h5dump") // before the change of directory
 	t.Chdir(t.TempDir())
 	require.NoError(t, os.Mkdir("sub", 0o755))
 	here, err := os.Getwd()
@@ -86,7 +86,7 @@ print("equal")`))
 }
 
 func TestRun_convertExternal(t *testing.T) {
-	h5dump := need.Tool(t, "h5dump") // before the change of directory
+	h5dump := testenv.Tool(t, "h5dump") // before the change of directory
 	t.Chdir(t.TempDir())
 	require.NoError(t, os.Mkdir("sub", 0o755))
 	peer(t, `

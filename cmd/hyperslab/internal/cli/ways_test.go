@@ -18,16 +18,16 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/cli"
-	"github.com/hyperslab/hyperslab/internal/testkit/need"
+	"github.com/hyperslab/hyperslab/internal/testkit/testenv"
 	"github.com/hyperslab/hyperslab/internal/testkit/ways"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
 // TestWays compares every way of the command with the reference libraries.
 func TestWays(t *testing.T) {
-	s := ways.Generate(t, need.All())
+	s := ways.Generate(t, testenv.All())
 	s.Workers = 1 // a run of the command replaces the client for URLs
-	reference := ways.NewReference(t, need.Python(t, "h5py", "blosc2", "bcolz", "caterva"))
+	reference := ways.NewReference(t, testenv.Python(t, "h5py", "blosc2", "bcolz", "caterva"))
 	all := slices.Concat(dumps(), ddl(t), copies(t, s, reference), kerchunk(t))
 	require.Greater(t, len(all), 25, "README has the number of all ways")
 	report := s.Run(context.Background(), ways.Select(all), ways.Limits)
@@ -119,7 +119,7 @@ func dumps() (out []ways.Way) {
 // ddl returns the way of dump --ddl, whose words are those of h5dump. h5dump has no filters of
 // other software, and does not read each array with scale-offset.
 func ddl(t *testing.T) []ways.Way {
-	h5dump := need.Tool(t, "h5dump")
+	h5dump := testenv.Tool(t, "h5dump")
 	filters := regexp.MustCompile(`^(none|nbit|szip|(shuffle|deflate|fletcher32|\+)+)$`)
 	return []ways.Way{{Name: "dump --ddl", Slow: true, Formats: []string{"hdf5"}, Start: ways.Stateless(func(ctx context.Context, a *ways.Array, r ndarray.Region, dst []byte) error {
 		if !filters.MatchString(a.Dims["filters"]) {
@@ -272,7 +272,7 @@ func copies(t *testing.T, s *ways.Set, reference *ways.Reference) (out []ways.Wa
 func kerchunk(t *testing.T) []ways.Way {
 	dir := t.TempDir()
 	seen := 0
-	reference := ways.NewReference(t, need.RemotePython(t, "zarr", "fsspec", "kerchunk"))
+	reference := ways.NewReference(t, testenv.RemotePython(t, "zarr", "fsspec", "kerchunk"))
 	return []ways.Way{{Name: "kerchunk", Slow: true, Whole: true, Formats: []string{"hdf5"}, Start: ways.Stateless(func(_ context.Context, a *ways.Array, _ ndarray.Region, dst []byte) error {
 		seen++
 		if a.Cells() || seen%12 != 1 {

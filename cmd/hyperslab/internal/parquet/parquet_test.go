@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/parquet"
-	"github.com/hyperslab/hyperslab/internal/testkit/need"
+	"github.com/hyperslab/hyperslab/internal/testkit/testenv"
 )
 
 // fields decodes a structure of Thrift's compact protocol by the numbers of its fields.
@@ -153,10 +153,10 @@ func TestWrite(t *testing.T) {
 		}
 	})
 	t.Run("other libraries", func(t *testing.T) {
-		if !need.All() {
+		if !testenv.All() {
 			t.Skip("only with HYPERSLAB_ALL=1: the libraries need 2 s to start")
 		}
-		python := need.RemotePython(t, "pyarrow", "fastparquet", "pandas")
+		python := testenv.RemotePython(t, "pyarrow", "fastparquet", "pandas")
 		dir := t.TempDir()
 		many := 70_000 // more values than a dictionary's index of 2 bytes can number
 		paths := make([][]byte, many)

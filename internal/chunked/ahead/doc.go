@@ -1,2 +1,0 @@
-// Package ahead passes the ranges of the next reads to a reader that can fetch them in parallel.
-package ahead

@@ -1,0 +1,3 @@
+// Package readahead passes the ranges of the next reads to a reader that can fetch them in
+// parallel.
+package readahead
