@@ -273,9 +273,16 @@ func Dir(dir string) (string, error) {
 	return "", fmt.Errorf("%w: a directory without chunks.b2frame or embed.b2e (Blosc2), meta/storage or __rootdirs__ (bcolz), and without arrays in it", ndarray.ErrFormat)
 }
 
+const (
+	frameExt       = ".b2f"       // of the members of a .b2d that are no arrays, as __vlmeta__
+	referencesFile = ".zmetadata" // of kerchunk references in Parquet
+)
+
 // Foreign returns the relative name of a file in a directory that belongs to no array and no
-// container, or "". The files of an array or a container are not listed: they all belong to it.
+// container, or "". The files of an array or a container are not listed: they all belong to it. The
+// files of kerchunk references in Parquet count as those of an array.
 func Foreign(dir string) (name string, err error) {
+	references := regularfile.Exists(filepath.Join(dir, referencesFile))
 	err = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
@@ -288,7 +295,7 @@ func Foreign(dir string) (name string, err error) {
 		}
 		ext, base := filepath.Ext(path), d.Name()
 		unfinished := strings.HasPrefix(base, ".") && strings.Contains(base, ".tmp-") // of a killed writer
-		if ext == ArrayExt || unfinished || ext == DigestsExt && regularfile.Exists(strings.TrimSuffix(path, ext)) {
+		if ext == ArrayExt || ext == frameExt || unfinished || references && (base == referencesFile || ext == ".parq") || ext == DigestsExt && regularfile.Exists(strings.TrimSuffix(path, ext)) {
 			return nil
 		}
 		if name, err = filepath.Rel(dir, path); err != nil {

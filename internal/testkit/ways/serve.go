@@ -105,7 +105,7 @@ func c2array(t testing.TB, h http.Handler, reference *Reference) Read {
 			name += "|" + strings.Trim(strings.ReplaceAll(Selection(r), " ", ""), "[]")
 		}
 		err := reference.Fill("c2array", site.URL, name, dst)
-		if err != nil && strings.Contains(err.Error(), "422 Unprocessable Entity") {
+		if err != nil && (strings.Contains(err.Error(), "422 Unprocessable Entity") || strings.Contains(err.Error(), "403 Forbidden")) {
 			err = fmt.Errorf("%w: %w", errors.ErrUnsupported, err)
 		}
 		return err
