@@ -24,7 +24,11 @@ func (s *suspect) check(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	return format.Part(s.checkFormat(ctx))
+	err := s.checkFormat(ctx)
+	if errors.Is(err, ndarray.ErrNotFound) { // the column that the caller names
+		return err
+	}
+	return format.Part(err)
 }
 
 // checkFormat is check with the errors of the readers.
@@ -172,7 +176,7 @@ func (s *suspect) checkTree() (err error) {
 	if column == "" {
 		return nil // the backend reads the metadata of all columns with the same limits
 	}
-	if _, err = t.Column(column); errors.Is(err, fs.ErrNotExist) {
+	if _, err = t.Column(column); errors.Is(err, fs.ErrNotExist) && !errors.Is(err, ndarray.ErrCorrupt) {
 		return errs.Mark(err, ndarray.ErrNotFound)
 	}
 	return err

@@ -91,7 +91,7 @@ func (s *arraySource) array(ctx context.Context, p string) (*ndarray.Array, erro
 		return nil, notAPath(p, s.name)
 	}
 	a, err := s.arrays.open(p, func() (*ndarray.Array, error) { return s.tree.Open(ctx, s.inTree(p)) })
-	if err == nil || !errors.Is(err, ndarray.ErrNotFound) && !errors.Is(err, ndarray.ErrParam) && !errors.Is(err, ndarray.ErrFormat) {
+	if err == nil || errors.Is(err, ndarray.ErrCorrupt) || !errors.Is(err, ndarray.ErrNotFound) && !errors.Is(err, ndarray.ErrParam) && !errors.Is(err, ndarray.ErrFormat) {
 		return a, err
 	}
 	e, _, found := s.lookUp(ctx, p)

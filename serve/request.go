@@ -96,6 +96,7 @@ func problemOf(err error) *problem {
 		{worker.ErrLimit, http.StatusServiceUnavailable},
 		{hyperslab.ErrLimit, http.StatusRequestEntityTooLarge},
 		{fs.ErrPermission, http.StatusForbidden},
+		{ndarray.ErrCorrupt, http.StatusInternalServerError}, // also a tree without one of its files
 		{ndarray.ErrNotFound, http.StatusNotFound},
 		{fs.ErrNotExist, http.StatusNotFound},
 		{ndarray.ErrParam, http.StatusUnprocessableEntity},

@@ -73,6 +73,27 @@ func int32s(b []byte) []int32 {
 	return v
 }
 
+// TestHandler_missingPart requests arrays of trees without one of their files, which exist and are
+// corrupt.
+func TestHandler_missingPart(t *testing.T) {
+	dir := t.TempDir()
+	for name, part := range map[string]string{"sizes.bcolz": "meta/sizes", "chunk.bcolz": "data/__0.blp"} {
+		write(t, filepath.Join(dir, name), numbers([]int64{6, 10}, nil), nil)
+		require.NoError(t, os.Remove(filepath.Join(dir, name, part)))
+	}
+	for mode, o := range map[string]*serve.Options{"worker": {}, "process": {Untrusted: hyperslab.Untrusted{InProcess: true}}, "trusted": {Trusted: true}} {
+		t.Run(mode, func(t *testing.T) {
+			s := newServer(t, dir, o)
+			for _, name := range []string{"sizes", "chunk"} {
+				status, _, b := get(t, s, "/data?file="+name+".bcolz&path=/"+name)
+				require.Equal(t, 500, status, "%s: %s", name, b)
+			}
+			status, _, b := get(t, s, "/data?file=none.bcolz&path=/none")
+			require.Equal(t, 404, status, string(b))
+		})
+	}
+}
+
 // TestHandler_formats reads the same array in each format, with and without a worker.
 func TestHandler_formats(t *testing.T) {
 	dir := t.TempDir()

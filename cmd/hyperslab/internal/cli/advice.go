@@ -131,6 +131,7 @@ func hints() []hint {
 		{when: func(f *failure) bool { return elsewhere(f.err) && f.cmd.Flags().Lookup("allow-missing") != nil },
 			advice: "--external-dir DIR looks for external files in DIR, --allow-missing reads missing elements as fill value"},
 		{when: contains[*h5.OutsideError], advice: "copy that file and this one to a local directory, and read them there"},
+		{is: fs.ErrNotExist, when: func(f *failure) bool { return errors.Is(f.err, ndarray.ErrCorrupt) }, text: corruptAdvice}, // a missing part
 		{is: fs.ErrNotExist, text: means},
 		{is: ndarray.ErrFormat, text: means},
 		{is: ndarray.ErrParam, text: means},

@@ -110,6 +110,25 @@ func TestHints_similarObject(t *testing.T) {
 	}
 }
 
+// TestHints_missingPart checks that a tree without one of its files is corrupt, and that its own name
+// is not in question.
+func TestHints_missingPart(t *testing.T) {
+	t.Chdir(field(t))
+	done(t, "convert", "waves.h5:/waves", "sizes.bcolz", "-q")
+	done(t, "convert", "waves.h5:/waves", "chunk.bcolz", "-q")
+	require.NoError(t, os.Remove("sizes.bcolz/meta/sizes"))
+	require.NoError(t, os.Remove("chunk.bcolz/data/__0.blp"))
+	for _, args := range []string{"info sizes.bcolz", "info sizes.bcolz --untrusted", "dump chunk.bcolz", "dump chunk.bcolz --untrusted"} {
+		t.Run(args, func(t *testing.T) {
+			_, stderr, code := run(strings.Fields(args)...)
+			require.Equal(t, 2, code, stderr)
+			require.Contains(t, stderr, "no such file")
+			require.Contains(t, stderr, "the file is corrupt")
+			require.Contains(t, stderr, "hyperslab verify "+strings.Fields(args)[1]+" reports where")
+		})
+	}
+}
+
 // TestHints_unknownCommand checks the suggestions for a command that does not exist.
 func TestHints_unknownCommand(t *testing.T) {
 	t.Chdir(field(t))
