@@ -322,10 +322,16 @@ func (w *waiting) descend(h *held) error {
 		return nil
 	}
 	return filepath.WalkDir(h.real, func(path string, d fs.DirEntry, err error) error {
+		if errors.Is(err, fs.ErrNotExist) && path != h.real {
+			return fs.SkipDir // removed meanwhile
+		}
 		if err != nil || !d.IsDir() || path == h.real {
 			return err
 		}
 		on, err := w.kernel(&queue{}, path)
+		if errors.Is(err, fs.ErrNotExist) {
+			return fs.SkipDir
+		}
 		if err != nil || on == nil {
 			return err
 		}

@@ -448,6 +448,27 @@ func TestAcquire_directory(t *testing.T) {
 	vacant(t, dir, &Options{Tree: true})
 }
 
+// TestAcquire_removedDirectory removes subdirectories while the lock of a tree is taken.
+func TestAcquire_removedDirectory(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{"a/below", "b", "c/below"} {
+		require.NoError(t, os.MkdirAll(filepath.Join(dir, name), 0o755))
+	}
+	defer func(f func(*inode, bool) (bool, error)) { try = f }(try)
+	calls, was := 0, try
+	try = func(on *inode, library bool) (bool, error) {
+		if calls++; calls == 2 { // of a, after the names in dir were read
+			require.NoError(t, os.RemoveAll(filepath.Join(dir, "a")))
+			require.NoError(t, os.Remove(filepath.Join(dir, "b")))
+		}
+		return was(on, library)
+	}
+	l, err := Acquire(bg, dir, &Options{Tree: true})
+	require.NoError(t, err)
+	require.Len(t, l.h.around, 3, "the directory around it, c and c/below")
+	require.NoError(t, l.Release())
+}
+
 // TestAcquire_opposite locks directories from above and from below at the same time: a writer of a
 // subdirectory, and one of a file, beside a writer of the whole tree.
 func TestAcquire_opposite(t *testing.T) {
