@@ -110,8 +110,7 @@ func TestHints_similarObject(t *testing.T) {
 	}
 }
 
-// TestHints_missingPart checks that a tree without one of its files is corrupt, and that its own name
-// is not in question.
+// TestHints_missingPart checks the hint for a tree without one of its files, which is corrupt.
 func TestHints_missingPart(t *testing.T) {
 	t.Chdir(field(t))
 	done(t, "convert", "waves.h5:/waves", "sizes.bcolz", "-q")
