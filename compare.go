@@ -93,6 +93,7 @@ type treeComparison struct {
 	tops    [2]string            // paths of the locations in their files, "" for the root
 	entries [2]map[string]*Entry // by paths from the location; nil: an array that is not described yet
 	bare    [2]Entry             // arrays that are compared now and not described
+	target  *treeCopy            // of targetOf; nil before
 	report  CompareReport
 	total   ndarray.Progress // of the arrays that are compared, and those that are done
 }

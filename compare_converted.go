@@ -39,16 +39,20 @@ func (c *treeComparison) leftOut(d *Difference) bool {
 }
 
 // targetOf returns a copy to the format of the second tree, for its checks. Its first array is the
-// first one of the tree that has rows.
+// first one of the tree, in the order of paths, that has rows.
 func (c *treeComparison) targetOf() *treeCopy {
+	if c.target != nil {
+		return c.target
+	}
 	root := c.entries[1]["/"]
 	t := &treeCopy{target: c.trees[1].Format, options: &TreeOptions{Table: root != nil && root.Type == ctable && isStore(c.trees[1].Format)}}
-	for _, e := range c.entries[1] {
-		if e != nil && e.Kind == Array && len(e.Meta.Shape) > 0 {
-			t.arrays = []treeItem{{spec: e.Meta.Spec()}}
-			break
+	first := ""
+	for path, e := range c.entries[1] {
+		if e != nil && e.Kind == Array && len(e.Meta.Shape) > 0 && (first == "" || path < first) {
+			first, t.arrays = path, []treeItem{{spec: e.Meta.Spec()}}
 		}
 	}
+	c.target = t
 	return t
 }
 

@@ -87,7 +87,13 @@ func Walk(ctx context.Context, location string, o *WalkOptions) iter.Seq2[Entry,
 // the datasets of an HDF5 file are not opened: their entries have no Meta, Storage and Type.
 func walkTrusted(ctx context.Context, location string, opts WalkOptions, t *Tree, bare bool) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
-		w := walker{ctx: ctx, yield: yield, skip: opts.Prune, noSizes: opts.NoSizes, bare: bare, unlocked: opts.Unlocked}
+		w := walker{ctx: ctx, yield: yield, skip: opts.Prune, unlocked: opts.Unlocked}
+		switch {
+		case bare:
+			w.detail = h5walk.Names
+		case opts.NoSizes:
+			w.detail = h5walk.NoSizes
+		}
 		if t != nil {
 			w.store, w.held, w.format = t.store, t.file, t.Format
 			w.opened = t.single
@@ -102,11 +108,10 @@ func walkTrusted(ctx context.Context, location string, opts WalkOptions, t *Tree
 var errStop = errors.New("the iteration was stopped")
 
 type walker struct {
-	ctx     context.Context
-	yield   func(Entry, error) bool
-	skip    func(Entry) bool
-	noSizes bool
-	bare    bool
+	ctx    context.Context
+	yield  func(Entry, error) bool
+	skip   func(Entry) bool
+	detail h5walk.Detail // of arrays
 
 	unlocked func(file string, err error) // as in OpenOptions
 
@@ -125,7 +130,7 @@ func (w *walker) emit(e Entry) error {
 		return err
 	}
 	w.count++
-	if w.noSizes {
+	if w.detail == h5walk.NoSizes {
 		e.unmeasure()
 	}
 	if !w.yield(e, nil) {
@@ -443,14 +448,7 @@ func (w *walker) hdf5(l locate.Location) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, done()) }()
-	detail := h5walk.Sizes
-	switch {
-	case w.bare:
-		detail = h5walk.Names
-	case w.noSizes:
-		detail = h5walk.NoSizes
-	}
-	return h5walk.Walk(f, l.File, "/"+strings.Trim(l.Object, "/"), detail, func(o h5walk.Object) (bool, error) {
+	return h5walk.Walk(f, l.File, "/"+strings.Trim(l.Object, "/"), w.detail, func(o h5walk.Object) (bool, error) {
 		e := entryOf(o)
 		if e.Kind != Group {
 			return false, w.emit(e)

@@ -283,6 +283,18 @@ const (
 // files of kerchunk references in Parquet count as those of an array.
 func Foreign(dir string) (name string, err error) {
 	references := regularfile.Exists(filepath.Join(dir, referencesFile))
+	belongs := func(path, base string) bool {
+		switch ext := filepath.Ext(path); {
+		case ext == ArrayExt, ext == frameExt:
+			return true
+		case strings.HasPrefix(base, ".") && strings.Contains(base, ".tmp-"): // of a killed writer
+			return true
+		case base == referencesFile, ext == ".parq":
+			return references
+		default:
+			return ext == DigestsExt && regularfile.Exists(strings.TrimSuffix(path, ext))
+		}
+	}
 	err = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
@@ -293,9 +305,7 @@ func Foreign(dir string) (name string, err error) {
 			}
 			return nil
 		}
-		ext, base := filepath.Ext(path), d.Name()
-		unfinished := strings.HasPrefix(base, ".") && strings.Contains(base, ".tmp-") // of a killed writer
-		if ext == ArrayExt || ext == frameExt || unfinished || references && (base == referencesFile || ext == ".parq") || ext == DigestsExt && regularfile.Exists(strings.TrimSuffix(path, ext)) {
+		if belongs(path, d.Name()) {
 			return nil
 		}
 		if name, err = filepath.Rel(dir, path); err != nil {

@@ -52,18 +52,24 @@ func (h *hint) fits(f *failure) bool {
 	return (h.is == nil || errors.Is(f.err, h.is)) && (h.command == "" || h.command == f.cmd.Name()) && (h.when == nil || h.when(f))
 }
 
+// first returns the advice of the first hint that fits.
+func (f *failure) first(list []hint) (text string, ok bool) {
+	i := slices.IndexFunc(list, func(h hint) bool { return h.fits(f) })
+	if i < 0 {
+		return "", false
+	}
+	if h := list[i]; h.text != nil {
+		return h.text(f), true
+	}
+	return list[i].advice, true
+}
+
 // advice returns the line after an error that suggests a remedy, or "" without one.
 func (a *app) advice(cmd *cobra.Command, err error) string {
 	f := &failure{app: a, cmd: cmd, err: err, at: &ndarray.Error{}, help: "see " + cmd.CommandPath() + " --help"}
 	errors.As(err, &f.at)
-	for _, h := range hints() {
-		switch {
-		case !h.fits(f):
-		case h.text != nil:
-			return h.text(f)
-		default:
-			return h.advice
-		}
+	if text, ok := f.first(hints()); ok {
+		return text
 	}
 	loc, ok := existing(f.at.Path)
 	if !ok {
@@ -71,14 +77,8 @@ func (a *app) advice(cmd *cobra.Command, err error) string {
 	}
 	f.file = shellWord(loc.File)
 	f.format, _ = hyperslab.Sniff(loc.File)
-	for _, h := range fileHints() {
-		switch {
-		case !h.fits(f):
-		case h.text != nil:
-			return h.text(f)
-		default:
-			return h.advice
-		}
+	if text, ok := f.first(fileHints()); ok {
+		return text
 	}
 	return "hyperslab verify " + f.file + " reports whether the file is corrupt"
 }

@@ -144,7 +144,7 @@ func readRepairPlan(path string) (*hyperslab.RepairPlan, error) {
 		return nil, usagef("--plan %s: offset %d: got a JSON %s, want a document of recover --repair --json", path, wrong.Offset, wrong.Value)
 	}
 	if err == nil && dec.More() {
-		err = fmt.Errorf("got more bytes after the document, at offset %d", dec.InputOffset())
+		err = fmt.Errorf("got more bytes after the document, at offset %d, want its end", dec.InputOffset())
 	}
 	if err != nil {
 		return nil, usagef("--plan %s: no document of recover --repair --json: %w", path, err)
