@@ -115,7 +115,6 @@ func Create(ctx context.Context, target string, o Options) (_ *Output, err error
 	if readOnly(filepath.Join(dir, ".")) {
 		return nil, &fs.PathError{Op: "create", Path: target, Err: syscall.EROFS}
 	}
-	removeLeftovers(filepath.Join(dir, "."))
 	out := &Output{target: filepath.Join(dir, base), overwrite: o.Overwrite, volatile: o.Volatile, ctx: ctx, lock: o.Lock, around: o.Around, lent: o.Lock != nil && !o.Own}
 	if err := out.exclude(); err != nil {
 		return nil, err
@@ -128,6 +127,8 @@ func Create(ctx context.Context, target string, o Options) (_ *Output, err error
 	if err := onlyArrays(out.target); err != nil {
 		return nil, err
 	}
+	// The lock excludes a writer that copies the directory, for which this would be a change.
+	removeLeftovers(filepath.Join(dir, "."))
 	for { // a killed process with this process id may have left a name
 		suffix := fmt.Sprintf(".tmp-%d-%d", os.Getpid(), serial.Add(1))
 		if ns := namespace(); ns != "" {

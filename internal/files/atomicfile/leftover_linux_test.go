@@ -8,10 +8,13 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/hyperslab/hyperslab/internal/files/atomicfile"
+	"github.com/hyperslab/hyperslab/internal/files/filelock"
+	"github.com/hyperslab/hyperslab/internal/files/regularfile"
 )
 
 // TestCreate_leftovers checks that Create removes the temporary files of processes that have ended,
@@ -52,6 +55,18 @@ func TestCreate_leftovers(t *testing.T) {
 	for _, n := range append(dead[:2:2], kept...) {
 		write(t, filepath.Join(dir, n), "text")
 	}
+
+	// A writer that copies the directory must see no change.
+	lock, err := filelock.Acquire(context.Background(), dir, &filelock.Options{Tree: true})
+	require.NoError(t, err)
+	before, err := regularfile.Observe(dir)
+	require.NoError(t, err)
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Millisecond)
+	defer cancel()
+	_, err = atomicfile.Create(ctx, filepath.Join(dir, "file"), atomicfile.Options{})
+	require.ErrorIs(t, err, filelock.ErrLocked)
+	require.NoError(t, before.Check())
+	require.NoError(t, lock.Release())
 
 	o, err = atomicfile.Create(context.Background(), filepath.Join(dir, "file"), atomicfile.Options{})
 	require.NoError(t, err)
