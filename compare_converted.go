@@ -17,41 +17,45 @@ import (
 // cannot read it or the format of the second tree cannot store it.
 func (c *treeComparison) leftOut(d *Difference) bool {
 	target := c.targetOf()
-	if d.A.Kind == Array && errors.Is(d.A.Err, errors.ErrUnsupported) && c.trees[0].Format != target.target {
+	if d.A.Kind == Array && errors.Is(d.A.Err, errors.ErrUnsupported) && c.trees[0].Format != target.format {
 		return true
 	}
-	if target.target == HDF5 {
+	if target.target == nil || target.format == HDF5 {
 		return false
 	}
-	inGroup := strings.Contains(strings.Trim(d.Path, "/"), "/")
-	switch {
+	table := target.options.Table
+	columns := target.format == Bcolz || table
+	switch inGroup := strings.Contains(strings.Trim(d.Path, "/"), "/"); {
 	case d.A.Kind == Group:
-		return target.target == B2E || target.target == Bcolz || target.table()
-	case d.A.Kind != Array, (target.target == Bcolz || target.table()) && inGroup, errors.Is(target.checkName(d.Path, false), errors.ErrUnsupported):
+		return target.format == B2E || columns
+	case d.A.Kind != Array, columns && inGroup, errors.Is(target.target.checkName(d.Path, false), errors.ErrUnsupported):
 		return true
 	}
 	spec := d.A.Meta.Spec()
 	spec.Compression, spec.ChunkShape, spec.BlockShape = nil, nil, nil
-	if converted.IsText(spec.DType) && !target.table() { // strings of the smallest fixed size
+	if converted.IsText(spec.DType) && !table { // strings of the smallest fixed size
 		spec.DType, spec.Fill = ndarray.DType{Kind: ndarray.Bytes, Size: 1, Order: ndarray.NoOrder}, nil
 	}
-	return errors.Is(target.check(d.Path, spec), errors.ErrUnsupported)
+	return errors.Is(target.target.check(d.Path, spec, target.rows()), errors.ErrUnsupported)
 }
 
 // targetOf returns a copy to the format of the second tree, for its checks. Its first array is the
-// first one of the tree, in the order of paths, that has rows.
+// first one of the tree, in the order of paths, that has rows. It has no target if the second tree
+// is a file of one array.
 func (c *treeComparison) targetOf() *treeCopy {
 	if c.target != nil {
 		return c.target
 	}
 	root := c.entries[1]["/"]
-	t := &treeCopy{target: c.trees[1].Format, options: &TreeOptions{Table: root != nil && root.Type == ctable && isStore(c.trees[1].Format)}}
+	t := &treeCopy{source: copySource{c.trees[0]}, destination: &destination{format: c.trees[1].Format}}
+	t.options = &TreeOptions{Table: root != nil && root.Type == ctable && isStore(t.format)}
 	first := ""
 	for path, e := range c.entries[1] {
 		if e != nil && e.Kind == Array && len(e.Meta.Shape) > 0 && (first == "" || path < first) {
 			first, t.arrays = path, []treeItem{{spec: e.Meta.Spec()}}
 		}
 	}
+	t.target, _ = newTarget(t, t.format, t.options.Table)
 	c.target = t
 	return t
 }

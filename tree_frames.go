@@ -1,4 +1,5 @@
-// Frames that CopyTree copies byte for byte: Python objects, plain frames, and the parts of tables.
+// CopyTree to targets whose arrays are Blosc2 frames: directories of arrays, and the common part of
+// containers of python-blosc2.
 
 package hyperslab
 
@@ -7,7 +8,6 @@ import (
 	"errors"
 	"io"
 	"os"
-	"path"
 	"path/filepath"
 	"strings"
 
@@ -15,47 +15,55 @@ import (
 	"github.com/hyperslab/hyperslab/internal/format/b2ndmeta"
 	"github.com/hyperslab/hyperslab/internal/format/b2store"
 	"github.com/hyperslab/hyperslab/internal/format/cframe"
-	"github.com/hyperslab/hyperslab/internal/location/locate"
+	"github.com/hyperslab/hyperslab/internal/format/detect"
 	"github.com/hyperslab/hyperslab/internal/location/urlfile"
+	"github.com/hyperslab/hyperslab/ndarray"
+	"github.com/hyperslab/hyperslab/ndarray/b2nd"
 )
 
-// sourceFrame opens the frame at a path of the source and returns the extension of its file. The
-// frame is nil if the source is not a tree of frames, or if it is untrusted and therefore read by
-// workers only.
-func (c *treeCopy) sourceFrame(at string) (*stores.Frame, string, error) {
-	if s := c.source.store; s != nil {
-		x, err := s.Object(at)
-		if err != nil || x.Table != nil || x.Kind != "" || x.Embedded.Remote != "" {
-			return nil, "", nil // opening the array returns the reason
-		}
-		f, err := s.Frame(x)
-		return f, path.Ext(x.Member.Name), err
-	}
-	if c.source.Format != Directory || c.source.outside != nil {
-		return nil, "", nil
-	}
-	l := locate.Location{File: c.source.location.File, Object: at}
-	if _, ok := bcolzIn(l); ok {
-		return nil, "", nil
-	}
-	file, err := arrayFile(l)
-	if err != nil {
-		return nil, "", err
-	}
-	if info, err := os.Stat(file); err != nil || !info.Mode().IsRegular() {
-		return nil, "", err // a sparse frame
-	}
-	f, err := stores.OpenFrame(file)
-	return f, filepath.Ext(file), err
+// frameFiles receives the frames of a target.
+type frameFiles interface {
+	// begin returns the name of a file to create for a key.
+	begin(key, ext string) (string, error)
+	// finish adds the complete file.
+	finish(key, ext string) error
+	// drop removes a file that is not added.
+	drop(key, ext string) error
 }
 
-// planFrame plans the copy of a frame that is not a b2nd or Caterva array. It reports whether it
-// did.
-func (c *treeCopy) planFrame(item treeItem) (planned bool, err error) {
-	if !c.frames() || c.table() {
+// frameTarget is a directory of arrays.
+type frameTarget struct {
+	c     *treeCopy
+	files frameFiles
+}
+
+func (t *frameTarget) traits() traits {
+	return traits{format: B2ND, compression: b2nd.DefaultCompression(), frames: true, groupAttrs: true}
+}
+
+func (t *frameTarget) checkName(at string, group bool) error {
+	if at == "/" {
+		return nil
+	}
+	_, err := fileName(at[strings.LastIndexByte(at, '/')+1:], group)
+	return err
+}
+
+func (t *frameTarget) check(_ string, spec ndarray.Spec, _ int64) error { return b2nd.Check(spec) }
+
+func (t *frameTarget) attr(a ndarray.Attr) (ndarray.Attr, error) { return a, nil }
+
+// stores reports that a frame stores each attribute.
+func (t *frameTarget) stores(ndarray.Attr) bool { return true }
+
+func (t *frameTarget) begin(treeItem) bool { return false }
+
+// plan plans the copy of a frame that is not a b2nd or Caterva array.
+func (t *frameTarget) plan(item *treeItem) (planned bool, err error) {
+	if item.entry.Kind != Array {
 		return false, nil
 	}
-	f, ext, err := c.sourceFrame(item.from)
+	f, ext, err := t.c.source.frame(item.from)
 	if f == nil || err != nil {
 		return false, err
 	}
@@ -73,59 +81,68 @@ func (c *treeCopy) planFrame(item treeItem) (planned bool, err error) {
 		item.ext = stores.Extension(h)
 	}
 	item.frame = func() (*stores.Frame, error) {
-		f, _, err := c.sourceFrame(item.from)
+		f, _, err := t.c.source.frame(item.from)
 		return f, err
 	}
 	item.bytes = f.Size
-	c.addArray(item)
-	c.stats.Attrs += item.entry.Attrs
+	t.c.addArray(*item)
+	t.c.stats.Attrs += item.entry.Attrs
 	return true, nil
 }
 
-// planTable plans the copy of all parts of a CTable, with its deleted rows. It reports whether it
-// did: not for a target that is no store of files, or if one of the columns is left out.
-func (c *treeCopy) planTable(item treeItem) bool {
-	s := c.source.store
-	if s == nil || c.target != B2Z && c.target != B2D || c.table() {
-		return false
-	}
-	t := s.Table(item.from)
-	if t == nil {
-		return false
-	}
-	for _, column := range t.Columns {
-		if c.options.Exclude != nil && c.options.Exclude(path.Join(item.from, column.Path)) {
-			return false
-		}
-	}
-	for key, x := range t.Parts() {
-		part := treeItem{from: path.Join(item.from, key), path: path.Join(item.path, key), ext: path.Ext(x.Member.Name)}
-		if part.ext == "" { // embedded
-			part.ext = b2store.ArrayExt
-			if name := path.Base(key); name == b2store.TableMeta || key == b2store.TableAttrs {
-				part.ext = b2store.FrameExt
-			}
-		}
-		part.frame = func() (*stores.Frame, error) { return s.Frame(x) }
-		part.bytes = max(x.Member.Size, x.Embedded.Length)
-		c.arrays = append(c.arrays, part)
-		c.stats.Bytes += part.bytes
-	}
-	c.stats.Groups++
-	c.stats.Arrays += len(t.Columns)
-	c.stats.Attrs += item.entry.Attrs
-	c.whole = append(c.whole, item.from)
-	return true
+func (t *frameTarget) complete(context.Context) error {
+	t.c.planNulls()
+	return nil
 }
 
-// inWhole reports whether a path is in a group that is copied as a whole.
-func (c *treeCopy) inWhole(at string) bool {
-	for _, group := range c.whole {
-		if strings.HasPrefix(at, strings.TrimSuffix(group, "/")+"/") && at != group {
-			return true
+// write writes a directory of arrays.
+func (t *frameTarget) write(ctx context.Context, dir string) error {
+	for _, item := range t.c.groups {
+		at, err := place(dir, item.path, true)
+		if err != nil {
+			return err
+		}
+		if err := os.Mkdir(at, 0o777); err != nil {
+			return err
+		}
+		b, err := b2nd.Create(filepath.Join(at, detect.GroupFile), groupSpec(item.attrs), nil)
+		if err != nil {
+			return err
+		}
+		if err := b.Close(); err != nil {
+			return err
 		}
 	}
-	return false
+	t.files = arrayFiles(dir)
+	return t.c.copyArrays(ctx, t)
+}
+
+// own copies a frame byte for byte.
+func (t *frameTarget) own(ctx context.Context, item *treeItem) (bool, error) {
+	if item.frame == nil {
+		return false, nil
+	}
+	name, err := t.files.begin(item.path, item.ext)
+	if err != nil {
+		return false, err
+	}
+	return true, item.copyFrame(ctx, name)
+}
+
+func (t *frameTarget) create(item *treeItem) (ndarray.Backend, error) {
+	name, err := t.files.begin(item.path, b2store.ArrayExt)
+	if err != nil {
+		return nil, err
+	}
+	return b2nd.Create(name, item.spec, &b2nd.CreateOptions{Name: item.path})
+}
+
+func (t *frameTarget) finish(_ context.Context, item *treeItem) error {
+	return t.files.finish(item.path, item.extension())
+}
+
+func (t *frameTarget) remove(item *treeItem) error {
+	return t.files.drop(item.path, item.extension())
 }
 
 // extension returns the extension of the file of an array in a store.
@@ -151,23 +168,29 @@ func (item *treeItem) copyFrame(ctx context.Context, file string) (err error) {
 	return errors.Join(err, out.Close())
 }
 
-// framesTo sets write of the items that are frames. create returns the file to write, and finish is
-// called after it is complete.
-func (c *treeCopy) framesTo(create func(item treeItem) (string, error), finish func(item treeItem) error) {
-	for i := range c.arrays {
-		item := &c.arrays[i]
-		if item.frame == nil {
-			continue
-		}
-		item.write = func(ctx context.Context) error {
-			file, err := create(*item)
-			if err == nil {
-				err = item.copyFrame(ctx, file)
-			}
-			if err == nil && finish != nil {
-				err = finish(*item)
-			}
-			return err
-		}
+// arrayFiles are the files of a directory of arrays.
+type arrayFiles string
+
+func (d arrayFiles) begin(key, _ string) (string, error) { return place(string(d), key, false) }
+func (d arrayFiles) finish(string, string) error         { return nil }
+
+func (d arrayFiles) drop(key, ext string) error {
+	name, err := d.begin(key, ext)
+	if err != nil {
+		return err
 	}
+	return os.RemoveAll(name)
+}
+
+// place returns the path of an object of a tree in a directory.
+func place(dir, path string, group bool) (string, error) {
+	parts := strings.FieldsFunc(path, func(r rune) bool { return r == '/' })
+	for i, name := range parts {
+		file, err := fileName(name, group || i < len(parts)-1)
+		if err != nil {
+			return "", err
+		}
+		dir = filepath.Join(dir, file)
+	}
+	return dir, nil
 }

@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -23,25 +22,74 @@ import (
 // textRows is the number of strings that are copied in one step.
 const textRows = 1 << 14
 
-// sourceTable returns the table that the source is, or nil. It also returns nil for the table of an
-// untrusted file, which a worker reads.
-func (c *treeCopy) sourceTable() *stores.Table {
-	if c.source.store == nil || !c.fromTable {
+// tableTarget is a CTable in a .b2z or .b2d. Its arrays are columns.
+type tableTarget struct {
+	frameTarget
+	fromTable bool             // the source is a table too
+	columns   []map[string]any // entries of the schema
+}
+
+func (t *tableTarget) traits() traits {
+	k := t.frameTarget.traits()
+	k.text = true
+	return k
+}
+
+func (t *tableTarget) checkName(at string, group bool) error {
+	if at != "/" && group && !t.fromTable {
+		return fmt.Errorf("%w: a CTable holds columns and no groups", errors.ErrUnsupported)
+	}
+	return nil // check examines the column
+}
+
+// plan leaves out the groups of a table, which are parts of the names of its columns.
+func (t *tableTarget) plan(item *treeItem) (bool, error) {
+	if item.entry.Kind != Group {
+		return false, nil
+	}
+	if item.path == "/" {
+		t.fromTable = item.entry.Type == ctable
+		return false, nil
+	}
+	return true, nil
+}
+
+// complete removes the masks of the source. A CTable has its own.
+func (t *tableTarget) complete(context.Context) error {
+	masks := make(map[string]bool)
+	for _, item := range t.c.arrays {
+		if item.nullable {
+			masks[item.path+b2store.NotNull] = true
+		}
+	}
+	t.c.arrays = slices.DeleteFunc(t.c.arrays, func(item treeItem) bool {
+		if masks[item.path] {
+			t.c.stats.Arrays--
+			t.c.stats.Bytes -= item.bytes
+		}
+		return masks[item.path]
+	})
+	return nil
+}
+
+// sourceTable returns the table that the source is, or nil.
+func (t *tableTarget) sourceTable() *stores.Table {
+	if !t.fromTable {
 		return nil
 	}
-	return c.source.store.Table("/" + strings.Trim(c.source.location.Object, "/"))
+	return t.c.source.table()
 }
 
 // columnOf returns the name of a column in the schema for the path of an array in the target. The
 // paths of the columns of a table have its escapes.
-func (c *treeCopy) columnOf(at string) string {
+func (t *tableTarget) columnOf(at string) string {
 	at = strings.TrimPrefix(at, "/")
-	if !c.fromTable {
+	if !t.fromTable {
 		return b2store.ColumnName(at)
 	}
-	if t := c.sourceTable(); t != nil {
-		if i := slices.IndexFunc(t.Columns, func(of b2store.Column) bool { return of.Path == at }); i >= 0 {
-			return t.Columns[i].Name
+	if from := t.sourceTable(); from != nil {
+		if i := slices.IndexFunc(from.Columns, func(of b2store.Column) bool { return of.Path == at }); i >= 0 {
+			return from.Columns[i].Name
 		}
 	}
 	return b2store.ColumnOf(at)
@@ -52,14 +100,14 @@ func columnFile(column string) string {
 	return "/" + b2store.TableColumns + "/" + b2store.ColumnPath(column)
 }
 
-// checkColumn returns an error unless an array can be a column of the table: by its name, its
-// elements and its number of rows.
-func (c *treeCopy) checkColumn(at string, spec ndarray.Spec) error {
+// check returns an error unless an array can be a column of the table: by its name, its elements
+// and its number of rows.
+func (t *tableTarget) check(at string, spec ndarray.Spec, rows int64) error {
 	name := strings.TrimPrefix(at, "/")
 	if strings.HasPrefix(name, "_") {
 		return fmt.Errorf("%w: column name %q: got an underscore at the start, which is reserved in a CTable", errors.ErrUnsupported, name)
 	}
-	if err := b2store.CheckKey(columnFile(c.columnOf(at))); err != nil {
+	if err := b2store.CheckKey(columnFile(t.columnOf(at))); err != nil {
 		return err
 	}
 	if len(spec.Shape) == 0 {
@@ -81,18 +129,10 @@ func (c *treeCopy) checkColumn(at string, spec ndarray.Spec) error {
 	if err := b2nd.Check(stored); err != nil {
 		return err
 	}
-	if rows := c.rows(); rows >= 0 && rows != spec.Shape[0] {
+	if rows >= 0 && rows != spec.Shape[0] {
 		return fmt.Errorf("%w: got %d rows in a column of a table, want %d as in the first column", errors.ErrUnsupported, spec.Shape[0], rows)
 	}
 	return nil
-}
-
-// rows returns the number of rows of the table, or -1 before its first column.
-func (c *treeCopy) rows() int64 {
-	if len(c.arrays) == 0 {
-		return -1
-	}
-	return c.arrays[0].spec.Shape[0]
 }
 
 // columnKind returns the entry of a column in the schema, without its name.
@@ -206,9 +246,27 @@ func (s *columnSource) ReadRegion(ctx context.Context, dst []byte, r ndarray.Reg
 // Close closes the source.
 func (s *columnSource) Close() error { return s.from.Close() }
 
+// newColumn returns the source of a column.
+func newColumn(a *ndarray.Array, item *treeItem) (*ndarray.Array, error) {
+	kind, err := columnKind(item.spec)
+	if err != nil {
+		return nil, errors.Join(err, a.Close())
+	}
+	spec := columnSpec(item.spec, kind)
+	m := a.Meta()
+	m.DType, m.Shape, m.ReadOnly, m.Nullable, m.MaxShape, m.AxisNames, m.Fill = spec.DType, spec.Shape, true, false, nil, nil, nil
+	if len(m.Shape) != len(a.Shape()) || item.field != nil {
+		m.ChunkShape, m.BlockShape = nil, nil
+		if at := a.Meta().ChunkShape; at != nil {
+			m.ChunkShape = append(slices.Clone(at), m.Shape[len(at):]...)
+		}
+	}
+	return ndarray.New(&columnSource{from: a, field: item.field, meta: m})
+}
+
 // planRecords plans a column for each field of an array of structures.
-func (c *treeCopy) planRecords(item treeItem) error {
-	d := item.spec.DType
+func (t *tableTarget) planRecords(item treeItem) error {
+	d, c := item.spec.DType, t.c
 	if d.Kind != ndarray.Struct || len(item.spec.Shape) != 1 {
 		return fmt.Errorf("%w: %v of shape %v as a table: want one dimension of structures, or a group of columns", errors.ErrUnsupported, d, item.spec.Shape)
 	}
@@ -218,7 +276,7 @@ func (c *treeCopy) planRecords(item treeItem) error {
 		field := treeItem{from: item.from, path: "/" + f.Name, entry: item.entry, most: item.most, field: f}
 		field.spec = ndarray.Spec{Shape: item.spec.Shape, DType: f.Type, Compression: item.spec.Compression}
 		field.bytes = item.spec.Shape[0] * int64(f.Type.Size)
-		if err := c.checkColumn(field.path, field.spec); err != nil {
+		if err := t.check(field.path, field.spec, c.rows()); err != nil {
 			c.lose(item.from, "field "+f.Name, err)
 			continue
 		}
@@ -227,58 +285,75 @@ func (c *treeCopy) planRecords(item treeItem) error {
 	return nil
 }
 
-// writeCTable writes a table to files.
-func (c *treeCopy) writeCTable(ctx context.Context, files storeFiles) error {
-	for i := range c.arrays {
-		item := &c.arrays[i]
-		item.column = c.columnOf(item.path)
+func (t *tableTarget) write(ctx context.Context, file string) error {
+	return writeStore(ctx, file, t.c.format, func(files frameFiles) error {
+		t.files = files
+		return t.writeColumns(ctx)
+	})
+}
+
+// writeColumns writes the table.
+func (t *tableTarget) writeColumns(ctx context.Context) error {
+	for i := range t.c.arrays {
+		item := &t.c.arrays[i]
+		item.column = t.columnOf(item.path)
 		item.path = columnFile(item.column)
-		switch {
-		case item.spec.DType.Kind == ndarray.String:
-			item.write = func(ctx context.Context) error { return c.writeText(ctx, item, files) }
-		case item.spec.Shape[0] == 0:
-			item.write = func(ctx context.Context) error { return c.writeEmpty(item, files) }
-		}
 	}
-	c.sortColumns()
-	var columns []map[string]any
-	rows := max(c.rows(), 0)
-	err := c.copyArrays(ctx, func(item treeItem) (ndarray.Backend, error) {
-		kind, err := columnKind(item.spec)
-		if err != nil {
-			return nil, err
-		}
-		return c.createColumn(files, item.path, columnSpec(item.spec, kind))
-	}, func(item treeItem) error { return files.drop(item.path, b2store.ArrayExt) },
-		func(item treeItem) error {
-			entry, err := columnEntry(&item)
-			if err != nil {
-				return err
-			}
-			columns = append(columns, entry)
-			if item.write == nil {
-				err = files.finish(item.path, b2store.ArrayExt)
-			}
-			if err != nil {
-				return err
-			}
-			return c.writeMask(ctx, &item, files)
-		})
+	t.sortColumns()
+	rows := max(t.c.rows(), 0)
+	if err := t.c.copyArrays(ctx, t); err != nil {
+		return err
+	}
+	return t.writeMeta(rows)
+}
+
+// own writes columns of strings, and those of a table without rows.
+func (t *tableTarget) own(ctx context.Context, item *treeItem) (bool, error) {
+	if item.spec.DType.Kind == ndarray.String {
+		return true, t.writeText(ctx, item)
+	}
+	if item.spec.Shape[0] > 0 {
+		return false, nil
+	}
+	b, err := t.create(item)
+	if err != nil {
+		return false, err
+	}
+	return true, b.Close()
+}
+
+func (t *tableTarget) create(item *treeItem) (ndarray.Backend, error) {
+	kind, err := columnKind(item.spec)
+	if err != nil {
+		return nil, err
+	}
+	return t.createColumn(item.path, columnSpec(item.spec, kind))
+}
+
+// finish adds a column to the schema, and writes its mask.
+func (t *tableTarget) finish(ctx context.Context, item *treeItem) error {
+	entry, err := columnEntry(item)
 	if err != nil {
 		return err
 	}
-	return c.writeTableMeta(ctx, files, rows, columns)
+	t.columns = append(t.columns, entry)
+	if item.spec.DType.Kind != ndarray.String { // writeText has finished its files
+		if err := t.files.finish(item.path, b2store.ArrayExt); err != nil {
+			return err
+		}
+	}
+	return t.writeMask(ctx, item)
 }
 
 // sortColumns arranges the columns of a table in its order, which groups of nested names interrupt.
-func (c *treeCopy) sortColumns() {
-	t := c.sourceTable()
-	if t == nil {
+func (t *tableTarget) sortColumns() {
+	from := t.sourceTable()
+	if from == nil {
 		return
 	}
-	slices.SortStableFunc(c.arrays, func(a, b treeItem) int {
+	slices.SortStableFunc(t.c.arrays, func(a, b treeItem) int {
 		place := func(item treeItem) int {
-			return slices.IndexFunc(t.Columns, func(of b2store.Column) bool { return of.Name == item.column })
+			return slices.IndexFunc(from.Columns, func(of b2store.Column) bool { return of.Name == item.column })
 		}
 		return place(a) - place(b)
 	})
@@ -300,13 +375,13 @@ func columnEntry(item *treeItem) (map[string]any, error) {
 	return entry, nil
 }
 
-// writeTableMeta writes everything of a table except its columns.
-func (c *treeCopy) writeTableMeta(ctx context.Context, files storeFiles, rows int64, columns []map[string]any) error {
+// writeMeta writes everything of a table except its columns.
+func (t *tableTarget) writeMeta(rows int64) error {
 	version := 1
-	if slices.ContainsFunc(columns, func(entry map[string]any) bool { return entry["nullable"] != nil }) {
+	if slices.ContainsFunc(t.columns, func(entry map[string]any) bool { return entry["nullable"] != nil }) {
 		version = 3 // masks
 	}
-	schema, err := json.Marshal(map[string]any{"version": version, "columns": append([]map[string]any{}, columns...), "n_rows": rows})
+	schema, err := json.Marshal(map[string]any{"version": version, "columns": append([]map[string]any{}, t.columns...), "n_rows": rows})
 	if err != nil {
 		return err
 	}
@@ -314,32 +389,32 @@ func (c *treeCopy) writeTableMeta(ctx context.Context, files storeFiles, rows in
 	if rows > 0 {
 		valid.Fill = []byte{1}
 	}
-	if err := c.writeColumn(ctx, files, "/"+b2store.TableRows, valid, nil); err != nil {
+	if err := t.writeColumn("/"+b2store.TableRows, valid, nil); err != nil {
 		return err
 	}
-	for _, group := range c.groups { // at most one
+	for _, group := range t.c.groups { // at most one
 		if len(group.attrs) == 0 {
 			continue
 		}
-		if err := writeFrame(files, "/"+b2store.TableAttrs, b2store.FrameExt, 0, group.attrs); err != nil {
+		if err := writeFrame(t.files, "/"+b2store.TableAttrs, b2store.FrameExt, 0, group.attrs); err != nil {
 			return err
 		}
 	}
 	raw := func(name string, v any) ndarray.Attr {
 		return ndarray.Attr{Name: name, Raw: msgpack.Append(nil, v)}
 	}
-	err = writeFrame(files, "/"+b2store.TableMeta, b2store.FrameExt, 0, []ndarray.Attr{
+	err = writeFrame(t.files, "/"+b2store.TableMeta, b2store.FrameExt, 0, []ndarray.Attr{
 		raw("kind", "ctable"), raw("version", int64(1)), raw("schema", string(schema)),
 	})
 	if err != nil {
 		return err
 	}
-	return writeEmbed(files)
+	return writeEmbed(t.files)
 }
 
 // createColumn creates an array of the table.
-func (c *treeCopy) createColumn(files storeFiles, key string, spec ndarray.Spec) (ndarray.Backend, error) {
-	name, err := files.begin(key, b2store.ArrayExt)
+func (t *tableTarget) createColumn(key string, spec ndarray.Spec) (ndarray.Backend, error) {
+	name, err := t.files.begin(key, b2store.ArrayExt)
 	if err != nil {
 		return nil, err
 	}
@@ -347,27 +422,21 @@ func (c *treeCopy) createColumn(files storeFiles, key string, spec ndarray.Spec)
 }
 
 // writeColumn creates an array of the table. fill writes its elements; nil: none is written.
-func (c *treeCopy) writeColumn(ctx context.Context, files storeFiles, key string, spec ndarray.Spec, fill func(ndarray.Backend) error) error {
-	b, err := c.createColumn(files, key, spec)
+func (t *tableTarget) writeColumn(key string, spec ndarray.Spec, fill func(ndarray.RegionWriter) error) error {
+	b, err := t.createColumn(key, spec)
 	if err != nil {
 		return err
 	}
 	if fill != nil {
-		err = fill(b)
+		var w ndarray.RegionWriter
+		if w, err = regionWriter(b); err == nil {
+			err = fill(w)
+		}
 	}
 	if err := errors.Join(err, b.Close()); err != nil {
 		return err
 	}
-	return files.finish(key, b2store.ArrayExt)
-}
-
-// writeEmpty writes a column of a table without rows.
-func (c *treeCopy) writeEmpty(item *treeItem, files storeFiles) error {
-	kind, err := columnKind(item.spec)
-	if err != nil {
-		return err
-	}
-	return c.writeColumn(context.Background(), files, item.path, columnSpec(item.spec, kind), nil)
+	return t.files.finish(key, b2store.ArrayExt)
 }
 
 func regionWriter(b ndarray.Backend) (ndarray.RegionWriter, error) {
@@ -380,8 +449,8 @@ func regionWriter(b ndarray.Backend) (ndarray.RegionWriter, error) {
 
 // writeText writes a column of strings: the offsets of their bytes, and then the bytes. It reads
 // the strings twice, because a store receives one file after the other.
-func (c *treeCopy) writeText(ctx context.Context, item *treeItem, files storeFiles) (err error) {
-	src, err := c.openItem(ctx, *item)
+func (t *tableTarget) writeText(ctx context.Context, item *treeItem) (err error) {
+	src, err := t.c.openItem(ctx, item)
 	if err != nil {
 		return err
 	}
@@ -401,11 +470,7 @@ func (c *treeCopy) writeText(ctx context.Context, item *treeItem, files storeFil
 		return nil
 	}
 	offsets := ndarray.Spec{Shape: []int64{rows + 1}, DType: ndarray.DTypeOf[int64](), Attrs: item.spec.Attrs}
-	err = c.writeColumn(ctx, files, item.path, offsets, func(b ndarray.Backend) error {
-		w, err := regionWriter(b)
-		if err != nil {
-			return err
-		}
+	err = t.writeColumn(item.path, offsets, func(w ndarray.RegionWriter) error {
 		return each(func(at int64, strs []string) error {
 			ends := make([]byte, 0, 8*len(strs))
 			for _, text := range strs {
@@ -419,11 +484,7 @@ func (c *treeCopy) writeText(ctx context.Context, item *treeItem, files storeFil
 		return err
 	}
 	data := ndarray.Spec{Shape: []int64{max(total, 1)}, DType: ndarray.DTypeOf[uint8]()}
-	return c.writeColumn(ctx, files, item.path+b2store.TextData, data, func(b ndarray.Backend) error {
-		w, err := regionWriter(b)
-		if err != nil {
-			return err
-		}
+	return t.writeColumn(item.path+b2store.TextData, data, func(w ndarray.RegionWriter) error {
 		next := int64(0)
 		return each(func(_ int64, strs []string) error {
 			all := []byte(strings.Join(strs, ""))
@@ -439,53 +500,31 @@ func (c *treeCopy) writeText(ctx context.Context, item *treeItem, files storeFil
 	})
 }
 
-// openItem opens the source of an array of the target.
-func (c *treeCopy) openItem(ctx context.Context, item treeItem) (*ndarray.Array, error) {
-	a, err := c.source.Open(ctx, item.from)
-	if err == nil && item.notNull {
-		return newNotNull(a)
+// writeMask writes the mask of a column with null elements.
+func (t *tableTarget) writeMask(ctx context.Context, item *treeItem) (err error) {
+	if item.nulls == 0 {
+		return nil
 	}
-	if err != nil || !c.table() || item.spec.DType.Kind == ndarray.String {
-		return a, err
-	}
-	kind, err := columnKind(item.spec)
+	masked := *item
+	masked.notNull = true
+	src, err := t.c.openItem(ctx, &masked)
 	if err != nil {
-		return nil, errors.Join(err, a.Close())
+		return err
 	}
-	spec := columnSpec(item.spec, kind)
-	m := a.Meta()
-	m.DType, m.Shape, m.ReadOnly, m.Nullable, m.MaxShape, m.AxisNames, m.Fill = spec.DType, spec.Shape, true, false, nil, nil, nil
-	if len(m.Shape) != len(a.Shape()) || item.field != nil {
-		m.ChunkShape, m.BlockShape = nil, nil
-		if at := a.Meta().ChunkShape; at != nil {
-			m.ChunkShape = append(slices.Clone(at), m.Shape[len(at):]...)
+	defer func() { err = errors.Join(err, src.Close()) }()
+	spec := ndarray.Spec{Shape: src.Shape(), DType: src.DType()}
+	return t.writeColumn(item.path+b2store.NotNull, spec, func(w ndarray.RegionWriter) error {
+		buf := make([]byte, min(spec.Shape[0], rowsAtOnce))
+		for at := int64(0); at < spec.Shape[0]; at += rowsAtOnce {
+			part := buf[:min(spec.Shape[0]-at, rowsAtOnce)]
+			r := rowRegion(at, int64(len(part)))
+			if err := src.Read(ctx, part, r); err != nil {
+				return err
+			}
+			if err := w.WriteRegion(ctx, part, r, 0); err != nil {
+				return err
+			}
 		}
-	}
-	return ndarray.New(&columnSource{from: a, field: item.field, meta: m})
-}
-
-// writeFrame writes a frame without values.
-func writeFrame(files storeFiles, key, ext string, chunk int, attrs []ndarray.Attr) error {
-	name, err := files.begin(key, ext)
-	if err != nil {
-		return err
-	}
-	if err := b2nd.CreateFrame(name, chunk, nil, attrs); err != nil {
-		return err
-	}
-	return files.finish(key, ext)
-}
-
-// writeEmbed writes the frame with the embedded objects, which contains none.
-func writeEmbed(files storeFiles) error {
-	ext := filepath.Ext(b2store.EmbedFile)
-	return writeFrame(files, "/"+strings.TrimSuffix(b2store.EmbedFile, ext), ext, embedChunk, embedAttrs("b2tree", msgpack.Map{}, 0))
-}
-
-// embedAttrs returns the metalayers of a frame that embeds other frames.
-func embedAttrs(layer string, ranges msgpack.Map, end int64) []ndarray.Attr {
-	return []ndarray.Attr{
-		{Name: layer, Fixed: true, Raw: msgpack.Append(nil, msgpack.Map{{Key: "version", Value: int64(1)}})},
-		{Name: b2store.MapLayer, Raw: msgpack.Append(nil, msgpack.Map{{Key: "embed_map", Value: ranges}, {Key: "current_offset", Value: end}})},
-	}
+		return nil
+	})
 }
