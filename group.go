@@ -230,5 +230,5 @@ func (w *walker) groupAttrs(l locate.Location, format Format) (attrs ndarray.Att
 		return attrs, err
 	}
 	defer func() { err = errors.Join(err, done()) }()
-	return hdf5GroupAttrs(w.ctx, f, path)
+	return hdf5GroupAttrs(w.ctx, f.Root(), path)
 }

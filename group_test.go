@@ -2,10 +2,13 @@ package hyperslab_test
 
 import (
 	"errors"
+	"fmt"
 	"os"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/internal/location/locate"
@@ -23,6 +26,59 @@ func groupAttrs(location string, o *hyperslab.OpenOptions) (attrs ndarray.Attrs,
 		attrs, err = tree.GroupAttrs(bg, l.Object)
 	}
 	return attrs, errors.Join(err, tree.Close())
+}
+
+// TestTree_GroupAttrs_orders reads groups and arrays in orders in which the group of the object
+// before is a parent, a child, or neither, and by several goroutines.
+func TestTree_GroupAttrs_orders(t *testing.T) {
+	name := in(t.TempDir(), "x.h5")
+	paths := []string{"/"}
+	for _, top := range []string{"/a", "/ab", "/a/b", "/a/b/a", "/a/b/a/b", "/ab/a"} {
+		paths = append(paths, top)
+		save(t, name+":"+top+"/x", int32s(int64(len(top))), nil)
+	}
+	for _, p := range paths {
+		require.NoError(t, hyperslab.EditGroupAttrs(bg, name+":"+p, []ndarray.Attr{{Name: "path", Value: ndarray.Text(p)}}, nil))
+	}
+	tree, err := hyperslab.OpenTree(bg, name, nil)
+	require.NoError(t, err)
+	defer tree.Close()
+	check := func(p string) error {
+		attrs, err := tree.GroupAttrs(bg, p)
+		if err != nil {
+			return err
+		}
+		if v, ok := attrs.Get("path"); !ok || !v.Equal(ndarray.Text(p)) {
+			return fmt.Errorf("attribute of %s: got %v", p, v)
+		}
+		if p == "/" {
+			return nil
+		}
+		a, err := tree.Open(bg, p+"/x")
+		if err != nil {
+			return err
+		}
+		if n := a.Shape()[0]; n != int64(len(p)) {
+			err = fmt.Errorf("shape of %s/x: got %d", p, n)
+		}
+		return errors.Join(err, a.Close())
+	}
+	var g errgroup.Group
+	for i := range len(paths) {
+		order := slices.Concat(paths[i:], paths[:i])
+		if i%2 == 0 {
+			slices.Reverse(order)
+		}
+		for _, p := range order {
+			require.NoError(t, check(p))
+			g.Go(func() error { return check(p) })
+		}
+	}
+	require.NoError(t, g.Wait())
+	_, err = tree.GroupAttrs(bg, "/a/none/b")
+	require.ErrorIs(t, err, ndarray.ErrNotFound)
+	require.ErrorContains(t, err, "/a/none/b")
+	require.NoError(t, check("/a/b"))
 }
 
 func TestTree_GroupAttrs(t *testing.T) {

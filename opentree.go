@@ -216,27 +216,43 @@ func (t *Tree) openHeld(ctx context.Context, path string, byGo bool) (*ndarray.A
 	}
 	o := &hdf5.OpenOptions{ExternalDir: t.open.ExternalDir, Missing: t.open.Missing, Shared: true, Untrusted: byGo}
 	name := shown(t.at(path))
-	if r, _ := t.file.Source(); r != nil { // remote: opened by several goroutines at the same time
-		return array(hdf5.OpenIn(t.file.Root(), path, name, o))
-	}
+	var a *ndarray.Array
+	err := t.within(path, func(g *h5.Group, in string) (err error) {
+		a, err = array(hdf5.OpenIn(g, in, name, o))
+		return err
+	})
+	return a, err
+}
+
+// within calls use with a group of the HDF5 file that is open, and the path of an object in it. The
+// group is the object's parent, unless another goroutine uses this or the parent cannot be opened.
+func (t *Tree) within(path string, use func(g *h5.Group, in string) error) (err error) {
 	p := &t.parent
-	p.Lock()
-	defer p.Unlock()
-	whole := "/" + strings.Trim(path, "/")
-	end := strings.LastIndexByte(whole, '/') + 1
-	if dir := whole[:end]; p.group == nil || dir != p.path {
-		g, err := t.file.Root().OpenGroup(dir)
-		if err != nil { // the error names the array
-			return array(hdf5.OpenIn(t.file.Root(), whole, name, o))
-		}
-		if p.group != nil {
-			err = p.group.Close()
-		}
-		if p.path, p.group = dir, g; err != nil {
-			return nil, err
-		}
+	path = "/" + strings.Trim(path, "/")
+	if !p.TryLock() {
+		return use(t.file.Root(), path)
 	}
-	return array(hdf5.OpenIn(p.group, whole[end:], name, o))
+	defer p.Unlock()
+	end := strings.LastIndexByte(path, '/') + 1
+	dir := path[:end]
+	if p.group != nil && dir == p.path {
+		return use(p.group, path[end:])
+	}
+	from, below := t.file.Root(), dir
+	if p.group != nil && strings.HasPrefix(dir, p.path) { // the cost of a path grows with its length
+		from, below = p.group, dir[len(p.path):]
+	}
+	g, err := from.OpenGroup(below)
+	if err != nil { // the error of use names the object
+		return use(t.file.Root(), path)
+	}
+	if p.group != nil {
+		err = p.group.Close()
+	}
+	if p.path, p.group = dir, g; err != nil {
+		return err
+	}
+	return use(g, path[end:])
 }
 
 // heldGroupAttrs reads the attributes of a group of the HDF5 file that is open.
@@ -244,14 +260,17 @@ func (t *Tree) heldGroupAttrs(ctx context.Context, path string) (attrs ndarray.A
 	if err := ctx.Err(); err != nil {
 		return attrs, err
 	}
-	return hdf5GroupAttrs(ctx, t.file, "/"+strings.Trim(path, "/"))
+	err = t.within(path, func(g *h5.Group, in string) (err error) {
+		attrs, err = hdf5GroupAttrs(ctx, g, in)
+		return err
+	})
+	return attrs, err
 }
 
-// hdf5GroupAttrs reads the attributes of a group of an open HDF5 file.
-func hdf5GroupAttrs(ctx context.Context, f *h5.File, path string) (attrs ndarray.Attrs, err error) {
-	g := f.Root()
-	if path != "/" {
-		if g, err = f.Root().OpenGroup(path); err != nil {
+// hdf5GroupAttrs reads the attributes of the group at a path in another one; "" is that group.
+func hdf5GroupAttrs(ctx context.Context, g *h5.Group, path string) (attrs ndarray.Attrs, err error) {
+	if path != "" {
+		if g, err = g.OpenGroup(path); err != nil {
 			return attrs, err
 		}
 		defer func() { err = errors.Join(err, g.Close()) }()
