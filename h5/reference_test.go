@@ -2,6 +2,7 @@ package h5_test
 
 import (
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -168,5 +169,23 @@ func TestReference_dangling(t *testing.T) {
 			require.ErrorIs(t, second(f.Dereference(ref)), h5.ErrNotFound, name)
 		}
 		require.NoError(t, f.Close())
+	}
+}
+
+// TestFile_Resolve_lengths compares paths around the size of the buffer for most of them.
+func TestFile_Resolve_lengths(t *testing.T) {
+	f, err := h5.Create(filepath.Join(t.TempDir(), "x.h5"), nil)
+	require.NoError(t, err)
+	defer f.Close()
+	for _, n := range []int{1, 1021, 1022, 1023, 1024, 5000} {
+		name := strings.Repeat("n", n)
+		g, err := f.Root().CreateGroup(name)
+		require.NoError(t, err)
+		require.NoError(t, g.Close())
+		ref, err := f.Root().Reference(name, h5.ObjectReference)
+		require.NoError(t, err)
+		to, err := f.Resolve(ref)
+		require.NoError(t, err)
+		require.Equal(t, "/"+name, to.Path)
 	}
 }

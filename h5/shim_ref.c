@@ -250,13 +250,14 @@ int goh5_ref_resolve(goh5_err_t *err, int64_t loc, int32_t kind, const uint8_t *
     H5O_info2_t info;
     H5R_ref_t ref;
     goh5_buf_t b = {0};
-    char *name = NULL;
+    char text[1024] = {0}, *name = NULL;
     memset(&ref, 0, sizeof ref);
     goh5_enter();
     PASS(open_referent(err, loc, kind, bytes, len, &ref, &made, &object, &space));
     TRY(H5Oget_info3(object, &info, H5O_INFO_BASIC) >= 0);
     TRY(H5VLnative_token_to_addr(object, info.token, &addr) >= 0);
-    if (named && (n = H5Iget_name(object, NULL, 0)) > 0) {
+    /* Each call searches the links of the file. */
+    if (named && (n = H5Iget_name(object, text, sizeof text)) >= (ssize_t)sizeof text) {
         if ((name = hyperslab_alloc((size_t)n + 1)) == NULL) {
             RAISE(GOH5_ENOMEM);
         }
@@ -265,7 +266,7 @@ int goh5_ref_resolve(goh5_err_t *err, int64_t loc, int32_t kind, const uint8_t *
     goh5_put(&b, (uint64_t)info.type);
     goh5_put_bytes(&b, &info.token, sizeof info.token);
     goh5_put(&b, addr);
-    goh5_put_text(&b, n > 0 ? name : "");
+    goh5_put_text(&b, name != NULL ? name : text);
     goh5_put(&b, space >= 0);
     if (space >= 0) {
         PASS(goh5_space_put(err, &b, space));
