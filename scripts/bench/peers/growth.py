@@ -86,5 +86,5 @@ kind, n, path = sys.argv[1:]
 if kind == "netcdf":
     netcdf(path, int(n))
     sys.exit()
-with h5py.File(path, "w", libver="latest") as file:
+with h5py.File(path, "w", libver=("v114", "v114")) as file:  # the programs of HDF5 1.14 must be able to read it
     globals()[kind](file, int(n))
