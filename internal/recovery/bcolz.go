@@ -5,6 +5,7 @@ package recovery
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -111,6 +112,7 @@ func (t *tree) columns() (names []string, table bool, err error) {
 			return nil, false, nil
 		}
 	}
+	var others []string
 	entries, derr := fs.ReadDir(t.src, ".")
 	if derr != nil {
 		return nil, false, derr
@@ -118,6 +120,8 @@ func (t *tree) columns() (names []string, table bool, err error) {
 	for _, e := range entries {
 		if _, err := fs.Stat(t.src, path.Join(e.Name(), bcolztree.DataDir)); err == nil {
 			names = append(names, e.Name())
+		} else if e.IsDir() && e.Name() != bcolztree.DataDir && e.Name() != path.Dir(bcolztree.StorageFile) {
+			others = append(others, e.Name())
 		}
 	}
 	if len(names) == 0 && serr == nil && there.IsDir() {
@@ -126,6 +130,10 @@ func (t *tree) columns() (names []string, table bool, err error) {
 	}
 	if len(names) == 0 {
 		return nil, false, noData("column")
+	}
+	for _, name := range others {
+		t.r.LostObjects++
+		t.r.note(Lost, "/"+name, "directory", -1, "no column, because it has no directory %s", bcolztree.DataDir)
 	}
 	t.r.note(Guessed, "", bcolztree.RootDirsFile, -1, "%v: the columns are the directories, in order of their names", err)
 	return names, true, nil
@@ -137,7 +145,7 @@ type blosc struct {
 	n   int64 // decoded bytes
 	h   chunk.Header
 
-	fixed bool // the header claims more chunks than the file has
+	fixed string // the change of a header that contradicted the values; "" without one
 }
 
 // load reads a chunk file and decodes it.
@@ -159,7 +167,10 @@ func (t *tree) load(dir string, i int64) (b blosc, err error) {
 	}
 	k := int64(0)
 	for rest := b.raw[bcolztree.HeaderSize:]; len(rest) > 0 && k != head.NumChunks; k++ {
-		h, err := chunk.ParseHeader(rest)
+		if fixHeader(rest) {
+			b.fixed = "the header of its chunk contradicted the values"
+		}
+		h, err := bcolztree.ParseChunkHeader(rest)
 		if err == nil && (h.CBytes < int32(h.Size()) || int(h.CBytes) > len(rest)) {
 			err = fmt.Errorf("a chunk of %d bytes, %d are left", h.CBytes, len(rest))
 		}
@@ -190,12 +201,31 @@ func (t *tree) load(dir string, i int64) (b blosc, err error) {
 	}
 	if head.NumChunks > k { // the caller compares the number of values and so notices missing ones
 		head.NumChunks = k
-		b.raw, b.fixed = append(head.Append(nil), b.raw[bcolztree.HeaderSize:]...), true
+		b.raw, b.fixed = append(head.Append(nil), b.raw[bcolztree.HeaderSize:]...), "it has all its values and fewer chunks than its header declares"
 	}
 	if b.n == 0 {
 		return b, errors.New("no chunk")
 	}
 	return b, nil
+}
+
+// fixHeader changes the fields of a Blosc1 header for which C-Blosc refuses a chunk although the
+// values do not need them: the reserved flag, the version of the codec, and a block size larger than
+// the chunk. It reports whether it changed one.
+func fixHeader(b []byte) bool {
+	h, err := chunk.ParseHeader(b)
+	if err != nil || h.Extended {
+		return false
+	}
+	before := [chunk.MinHeaderSize]byte(b)
+	b[2] &^= chunk.FlagDelta
+	if h.HasBlocks() {
+		b[1] = 1
+	}
+	if h.NBytes > 0 && (h.BlockSize > h.NBytes || h.Stored() && h.BlockSize <= 0) {
+		binary.LittleEndian.PutUint32(b[8:], uint32(h.NBytes))
+	}
+	return before != [chunk.MinHeaderSize]byte(b)
 }
 
 // numbers returns the numbers of the chunk files of an array, in ascending order.
@@ -240,6 +270,10 @@ func (t *tree) array(ctx context.Context, dir string) error {
 	storage, serr := t.storage(dir)
 	sizes, zerr := t.sizes(dir)
 	certainty := Unverified // bcolz has no checksums
+	if cerr := storage.CParams.CheckCodec(); serr == nil && cerr != nil {
+		t.r.note(Guessed, object, bcolztree.StorageFile, -1, "%v: the codec of the chunks", cerr)
+		storage.CParams.Codec = codecName(first.h)
+	}
 	if serr != nil {
 		if !whole {
 			return lost("neither %s (%v) nor a chunk", bcolztree.StorageFile, serr)
@@ -423,6 +457,14 @@ func (t *tree) text(name string) ([]byte, error) {
 	return fs.ReadFile(t.src, name)
 }
 
+// codecName returns bcolz's name of the codec of a chunk, or of its default codec.
+func codecName(h chunk.Header) string {
+	if p := (bcolztree.CParams{Codec: h.Codec.String()}); p.CheckCodec() == nil {
+		return p.Codec
+	}
+	return "blosclz"
+}
+
 // guessStorage guesses the dtype and the compression from a chunk. The element size also depends on
 // the total size in bytes, if the sizes contain it.
 func guessStorage(b blosc, sizes bcolztree.Sizes) bcolztree.Storage {
@@ -447,10 +489,7 @@ func guessStorage(b blosc, sizes bcolztree.Sizes) bcolztree.Storage {
 	}
 	d, _ := bcolztree.ParseDType(text)
 	s := bcolztree.Storage{DType: d, ChunkLen: max(b.n/row, 1), ExpectedLen: max(b.n/row, 1), Default: fill}
-	s.CParams = bcolztree.CParams{Level: 5, Codec: b.h.Codec.String()}
-	if _, err := cblosc.ParseCodec(s.CParams.Codec); err != nil {
-		s.CParams.Codec = "blosclz"
-	}
+	s.CParams = bcolztree.CParams{Level: 5, Codec: codecName(b.h)}
 	switch {
 	case slices.Contains(b.h.Filters[:], chunk.Shuffle):
 		s.CParams.Shuffle = bcolztree.ByteShuffle
@@ -533,10 +572,10 @@ func (t *tree) chunks(ctx context.Context, dir, object string, a *bcolztree.Arra
 				return err
 			}
 			t.r.Chunks++
-			if b.fixed {
-				t.r.add(finding(Guessed, object, "chunk", i, -1, name+": has all its values and fewer chunks than its header declares"))
+			if b.fixed != "" {
+				t.r.add(finding(Guessed, object, "chunk", i, -1, name+": "+b.fixed))
 			}
-			if c == Unverified && !b.fixed {
+			if c == Unverified && b.fixed == "" {
 				t.r.Unverified++
 			} else {
 				t.r.Guessed++
@@ -573,22 +612,23 @@ func (t *tree) zeros(a *bcolztree.Array, n int64) ([]byte, error) {
 	return append(b, raw[:max(k, 0)]...), err
 }
 
-// attrs copies the attributes if they are valid.
+// attrs copies the attributes if they are valid. Otherwise it writes a file without attributes,
+// because bcolz opens no array without the file.
 func (t *tree) attrs(dir string) error {
 	name := path.Join(dir, bcolztree.AttrsFile)
 	b, err := t.text(name)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
+	var a bcolztree.Attrs
+	if err == nil {
+		if a, err = bcolztree.ParseAttrs(b); err == nil && a == nil {
+			err = errors.New("an empty file")
+		}
 	}
 	if err == nil {
-		_, err = bcolztree.ParseAttrs(b)
+		return t.put(name, b)
 	}
-	if err != nil {
-		t.r.LostObjects++
-		t.r.note(Lost, strings.TrimPrefix("/"+dir, "/."), "attributes", -1, "%v", err)
-		return nil
-	}
-	return t.put(name, b)
+	t.r.LostObjects++
+	t.r.note(Lost, strings.TrimPrefix("/"+dir, "/."), "attributes", -1, "%v", err)
+	return t.put(name, a.Append(nil))
 }
 
 func (t *tree) put(name string, b []byte) error {

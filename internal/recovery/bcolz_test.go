@@ -153,6 +153,10 @@ func TestBcolz_validResult(t *testing.T) {
 		{"table", "tag/meta/storage", replace(`"dflt": ""`, `"dflt": []`)},
 		{"table", "id/__attrs__", pipe},
 		{"table", "__rootdirs__", pipe},
+		{"type_i4", "__attrs__", gone},
+		{"rows", "__attrs__", func(t *testing.T, path string) { require.NoError(t, os.Truncate(path, 0)) }},
+		{"table", "__attrs__", gone},
+		{"type_i4", "meta/storage", replace(`"cname": "`, `"cname": "x`)},
 		{"type_i4", "meta/storage", pipe},
 		{"type_i4", "meta/sizes", pipe},
 	} {
@@ -169,4 +173,45 @@ func TestBcolz_validResult(t *testing.T) {
 			require.Empty(t, v.Damages)
 		})
 	}
+}
+
+// TestBcolz_chunkHeaders checks that fields of a chunk header that the values do not need are
+// corrected, so that bcolz reads the chunk.
+func TestBcolz_chunkHeaders(t *testing.T) {
+	for _, level := range []int{0, 5} {
+		for name, set := range map[string]func(head []byte){
+			"codec version": func(head []byte) { head[1] = 9 },
+			"reserved flag": func(head []byte) { head[2] |= 8 },
+			"block size":    func(head []byte) { head[10] = 0x7f },
+		} {
+			t.Run(fmt.Sprintf("level %d, %s", level, name), func(t *testing.T) {
+				src := filepath.Join(t.TempDir(), "a.bcolz")
+				spec := ndarray.Spec{Shape: []int64{600}, DType: ndarray.DTypeOf[int64](), ChunkShape: []int64{100}, Compression: &ndarray.Compression{Codec: "lz4", Level: level}}
+				d, err := hyperslab.Create(bg, src, spec, nil)
+				require.NoError(t, err)
+				require.NoError(t, ndarray.Write(bg, d.Array, squares(600), ndarray.Whole(d.Shape())))
+				require.NoError(t, d.Commit(bg))
+				change(t, filepath.Join(src, "data", "__1.blp"), func(b []byte) []byte {
+					set(b[16:])
+					return b
+				})
+				dst, r := recovered(t, src, nil)
+				require.Zero(t, r.Lost, "%v", r.Findings)
+				requireSound(t, dst)
+				require.Equal(t, squares(600), values(t, dst))
+			})
+		}
+	}
+}
+
+// TestBcolz_directories checks that directories that are no columns are reported as lost if the
+// list of columns is missing.
+func TestBcolz_directories(t *testing.T) {
+	src := filepath.Join(t.TempDir(), "a.bcolz")
+	require.NoError(t, os.CopyFS(src, os.DirFS(filepath.Join("..", "format", "bcolztree", "testdata", "table"))))
+	require.NoError(t, os.Remove(filepath.Join(src, "__rootdirs__")))
+	require.NoError(t, os.Mkdir(filepath.Join(src, "more"), 0o700))
+	_, r := recovered(t, src, nil)
+	require.EqualValues(t, 1, r.LostObjects)
+	require.Equal(t, "/more", r.Findings[0].Object)
 }

@@ -577,7 +577,30 @@ func (s *source) pipeline(o *h5file.Object) *h5file.Pipeline {
 	if s.trial != nil {
 		return s.trial
 	}
-	return o.Pipeline()
+	l, _ := leveled(o.Pipeline())
+	return l
+}
+
+// leveled returns a pipeline in which deflate has a valid level, and reports whether it replaced
+// one. libhdf5 compares the level before it decodes, although no decoder needs it.
+func leveled(l *h5file.Pipeline) (*h5file.Pipeline, bool) {
+	const highest, standard = 9, 6
+	if l == nil {
+		return nil, false
+	}
+	wrong := func(f h5file.Filter) bool {
+		return int(f.ID) == h5.FilterDeflate && (len(f.Values) != 1 || f.Values[0] > highest)
+	}
+	if !slices.ContainsFunc(l.Filters, wrong) {
+		return l, false
+	}
+	out := &h5file.Pipeline{Version: l.Version, Filters: slices.Clone(l.Filters)}
+	for i := range out.Filters {
+		if wrong(out.Filters[i]) {
+			out.Filters[i].Values = []uint32{standard}
+		}
+	}
+	return out, true
 }
 
 // summed reports whether the decoder of a chunk compares a checksum: Fletcher32, the Adler-32 of

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/h5/filter"
 	"github.com/hyperslab/hyperslab/internal/format"
 	"github.com/hyperslab/hyperslab/internal/format/h5file"
 	"github.com/hyperslab/hyperslab/internal/grid"
@@ -205,20 +206,44 @@ func (s *source) create(at string, o *h5file.Object) (*h5.Dataset, error) {
 // validFilters returns the filters of a dataset without those that have invalid parameters, because
 // libhdf5 would copy these to the new file.
 func (s *source) validFilters(at string, o *h5file.Object) *h5file.Pipeline {
-	l := o.Pipeline()
+	l, changed := leveled(o.Pipeline())
 	if l == nil {
 		return nil
+	}
+	if changed {
+		s.r.note(Guessed, at, "filter pipeline", -1, "a level of deflate that libhdf5 accepts, since the stored one is missing or too high")
 	}
 	full, _ := o.ChunkBytes()
 	valid := &h5file.Pipeline{}
 	for _, f := range l.Filters {
-		if err := f.Sound(uint64(o.Datatype().Size), full); err != nil {
+		err := f.Sound(uint64(o.Datatype().Size), full)
+		if err == nil && full <= uint64(s.most) {
+			err = encodable(f, full)
+		}
+		if err != nil {
 			s.r.note(Lost, at, "filter pipeline", -1, "%v", err)
 			continue
 		}
 		valid.Filters = append(valid.Filters, f)
 	}
 	return valid
+}
+
+// encodable returns h5.ErrParam if a filter cannot encode a chunk of n bytes because of its
+// parameters. The filters of libhdf5 itself are not tried, because Sound and leveled check them.
+func encodable(f h5file.Filter, n uint64) error {
+	const plugins = 256 // the lower numbers are those of libhdf5
+	if f.ID < plugins {
+		return nil
+	}
+	p, err := filter.New(h5types.Filters(&h5file.Pipeline{Filters: []h5file.Filter{f}}), filter.Options{})
+	if err == nil {
+		_, _, err = p.Encode(make([]byte, p.Bound(int(n))), make([]byte, n))
+	}
+	if errors.Is(err, h5.ErrParam) {
+		return err
+	}
+	return nil
 }
 
 // chunkShape returns the shape of the chunks of a layout, without the element size.

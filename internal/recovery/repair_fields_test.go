@@ -268,3 +268,35 @@ with h5py.File(sys.argv[1], "w") as f:
 	require.Equal(t, recovery.ExitWhole, r.ExitCode(), "%v", r.Findings)
 	require.Equal(t, want, pythonValues(t, python, dst))
 }
+
+// TestHDF5_deflateLevel changes the level of deflate, or the number of its parameters, as libhdf5
+// refuses them. No decoder needs them, so all chunks must be recovered.
+func TestHDF5_deflateLevel(t *testing.T) {
+	python := testenv.Python(t, "h5py", "numpy")
+	for name, spoil := range map[string]func(b []byte, f h5file.Filter){
+		"too high": func(b []byte, f h5file.Filter) { b[f.ValuesAt] = 10 },
+		"missing":  func(b []byte, f h5file.Filter) { clear(b[f.ValuesAt-8-2:][:2]) }, // before the name of 8 bytes
+	} {
+		t.Run(name, func(t *testing.T) {
+			src := filepath.Join(t.TempDir(), "a.h5")
+			out, err := exec.Command(python, "-c", `
+import sys, numpy, h5py
+with h5py.File(sys.argv[1], "w") as f:
+    f.create_dataset("x", data=numpy.arange(300, dtype="<f4") / 4, chunks=(100,), compression="gzip")
+`, src).CombinedOutput()
+			require.NoError(t, err, "%s", out)
+			want := pythonValues(t, python, src)
+			f := hdf5test.Object(t, src, "/x").Pipeline().Filters[0]
+			require.Equal(t, "deflate", f.Name)
+			change(t, src, func(b []byte) []byte {
+				spoil(b, f)
+				return b
+			})
+			dst, r := recovered(t, src, nil)
+			require.EqualValues(t, 3, r.Certain, "%v", r.Findings)
+			require.Equal(t, recovery.Guessed, r.Findings[0].Certainty)
+			requireSound(t, dst)
+			require.Equal(t, want, pythonValues(t, python, dst))
+		})
+	}
+}

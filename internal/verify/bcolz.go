@@ -60,10 +60,7 @@ func (j *job) bcolz(ctx context.Context, dir string) error {
 		if err := j.tree(ctx, fsys, ".", a); err != nil {
 			return err
 		}
-		if err := bad(".", bcolztree.SizesFile, sizes(a)); err != nil {
-			return err
-		}
-		return bad(".", bcolztree.RecordFile, record(array.OpenFS(fsys, ".", nil)))
+		return j.treeFiles(fsys, ".", a, kind)
 	}
 	_, err = j.table(ctx, fsys, ".", &l, 0)
 	return err
@@ -88,6 +85,9 @@ func (j *job) table(ctx context.Context, fsys fs.FS, dir string, l *bcolztree.Li
 	if err != nil {
 		return -1, bad(dir, "metadata", err)
 	}
+	if err := bad(dir, bcolztree.AttrsFile, attributes(t.Attrs, bcolztree.TableTree)); err != nil {
+		return -1, err
+	}
 	rows := int64(-1)
 	for _, name := range t.Names {
 		at := path.Join(dir, name)
@@ -110,7 +110,8 @@ func (j *job) table(ctx context.Context, fsys fs.FS, dir string, l *bcolztree.Li
 
 // tableColumn checks one column and returns its number of rows, -1 if they are unknown.
 func (j *job) tableColumn(ctx context.Context, fsys fs.FS, t *bcolztree.Table, at, name string, l *bcolztree.Limits, depth int, bad func(dir, what string, err error) error) (int64, error) {
-	if kind, err := bcolztree.Detect(fsys, at); err == nil && kind == bcolztree.TableTree {
+	kind, err := bcolztree.Detect(fsys, at)
+	if err == nil && kind == bcolztree.TableTree {
 		return j.table(ctx, fsys, at, l, depth+1)
 	}
 	a, err := t.Column(name)
@@ -120,10 +121,37 @@ func (j *job) tableColumn(ctx context.Context, fsys fs.FS, t *bcolztree.Table, a
 	if err := j.tree(ctx, fsys, at, a); err != nil {
 		return -1, err
 	}
-	if err := bad(at, bcolztree.SizesFile, sizes(a)); err != nil {
-		return -1, err
+	return a.Rows(), j.treeFiles(fsys, at, a, kind)
+}
+
+// treeFiles checks the metadata files of a carray for errors that ReadArray ignores.
+func (j *job) treeFiles(fsys fs.FS, dir string, a *bcolztree.Array, kind bcolztree.Kind) error {
+	for _, c := range []struct {
+		file string
+		err  error
+	}{
+		{bcolztree.AttrsFile, attributes(a.Attrs, kind)},
+		{bcolztree.StorageFile, a.Storage.CParams.CheckCodec()},
+		{bcolztree.SizesFile, sizes(a)},
+		{bcolztree.RecordFile, record(array.OpenFS(fsys, dir, nil))},
+	} {
+		if c.err == nil {
+			continue
+		}
+		if err := j.note(Finding{Object: column(dir), What: c.file, Offset: -1, Chunk: -1, Err: c.err}); err != nil {
+			return err
+		}
 	}
-	return a.Rows(), bad(at, bcolztree.RecordFile, record(array.OpenFS(fsys, at, nil)))
+	return nil
+}
+
+// attributes returns an error if a tree of a kind that bcolz opens has no file of attributes, or an
+// empty one, because bcolz does not open it. The other kinds need none.
+func attributes(attrs bcolztree.Attrs, kind bcolztree.Kind) error {
+	if attrs != nil || kind == bcolztree.NestedTree {
+		return nil
+	}
+	return &format.Error{Format: bcolztree.AttrsFile, What: "file", Offset: -1, Got: "no file or an empty one", Want: "a JSON object", Err: format.ErrCorrupt}
 }
 
 // record returns the error of a carray that ndarray cannot open although its metadata are valid.

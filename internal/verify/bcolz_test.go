@@ -3,6 +3,7 @@ package verify_test
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -28,6 +29,7 @@ func TestFile_nestedTable(t *testing.T) {
 	}
 	create("[('a', '<i4'), ('b', '<f8')]", "inner", 10)
 	create("<i8", "x", 10)
+	require.NoError(t, os.WriteFile(filepath.Join(dir, bcolztree.AttrsFile), []byte("{}\n"), 0o666))
 	root := filepath.Join(dir, bcolztree.RootDirsFile)
 	names := func(names ...string) {
 		require.NoError(t, os.WriteFile(root, (&bcolztree.RootDirs{Names: names}).Append(nil), 0o666))
@@ -62,4 +64,40 @@ func TestFile_nestedTable(t *testing.T) {
 		require.EqualValues(t, 1, r.NumDamages)
 		require.Equal(t, "/inner/a", r.Damages[0].Object)
 	})
+}
+
+// TestFile_bcolzMetadata checks metadata with which bcolz does not open a tree, although all values
+// can be read.
+func TestFile_bcolzMetadata(t *testing.T) {
+	codec := func(t *testing.T, path string) {
+		b, err := os.ReadFile(path)
+		require.NoError(t, err)
+		require.Contains(t, string(b), `"cname": "`)
+		require.NoError(t, os.WriteFile(path, []byte(strings.Replace(string(b), `"cname": "`, `"cname": "x`, 1)), 0o600))
+	}
+	empty := func(t *testing.T, path string) { require.NoError(t, os.Truncate(path, 0)) }
+	gone := func(t *testing.T, path string) { require.NoError(t, os.Remove(path)) }
+	for _, c := range []struct {
+		tree, object, file string
+		spoil              func(t *testing.T, path string)
+	}{
+		{"type_i4", "", "__attrs__", empty},
+		{"type_i4", "", "__attrs__", gone},
+		{"type_i4", "", "meta/storage", codec},
+		{"table", "", "__attrs__", empty},
+		{"table", "/id", "__attrs__", gone},
+		{"table", "/id", "meta/storage", codec},
+	} {
+		t.Run(c.tree+c.object+" "+c.file, func(t *testing.T) {
+			dir := filepath.Join(t.TempDir(), "a.bcolz")
+			require.NoError(t, os.CopyFS(dir, os.DirFS(filepath.Join("..", "format", "bcolztree", "testdata", c.tree))))
+			c.spoil(t, filepath.Join(dir, c.object, filepath.FromSlash(c.file)))
+			r, err := verify.File(bg, dir, nil)
+			require.NoError(t, err)
+			require.EqualValues(t, 1, r.NumDamages, "%v", r.Damages)
+			require.Equal(t, c.object, r.Damages[0].Object)
+			require.Equal(t, c.file, r.Damages[0].What)
+			require.ErrorIs(t, r.Damages[0].Err, ndarray.ErrCorrupt)
+		})
+	}
 }

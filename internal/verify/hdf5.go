@@ -282,6 +282,9 @@ func (u *h5File) chunked(d *dataset, o *h5file.Object) error {
 	d.pipeline, d.why = filter.New(d.filters, filter.Options{})
 	d.decoded = len(d.chunks)
 	if d.pipeline == nil && !(u.libs && h5check.Decodable(d.filters)) {
+		if h5check.Decodable(d.filters) {
+			d.why = fmt.Errorf("%w; libhdf5 has it, and reads only trusted files without corrupt metadata", d.why)
+		}
 		if err := d.masked(); err != nil {
 			return err
 		}

@@ -293,8 +293,8 @@ func DescribeFile(b []byte) format.Field {
 			c = chunk.Describe(b[at : at+max(int64(head.CBytes), chunk.MinHeaderSize)])
 		}
 		f.Fields = append(f.Fields, c.Moved(at))
-		if len(b[at:]) >= chunk.MinHeaderSize {
-			if _, err := parseChunkHeader(b[at : at+chunk.MinHeaderSize]); err != nil {
+		if len(b[at:]) >= chunk.MinHeaderSize { // chunk.Describe reports a shorter one
+			if _, err := ParseChunkHeader(b[at:]); err != nil {
 				f.Fields[len(f.Fields)-1].Complaint = format.Complaint(err)
 				return f
 			}

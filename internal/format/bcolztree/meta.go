@@ -4,7 +4,9 @@ package bcolztree
 
 import (
 	"math"
+	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/hyperslab/hyperslab/internal/format"
 )
@@ -48,6 +50,16 @@ type CParams struct {
 	Shuffle  Shuffle
 	Codec    string // "blosclz", "lz4", "lz4hc", "snappy", "zlib", "zstd"
 	Quantize int    // decimal digits of floats to keep; 0: all
+}
+
+// CheckCodec returns format.ErrCorrupt if Codec is not the name of a codec of Blosc1. bcolz does not
+// open such an array, although its chunks name their own codec.
+func (c CParams) CheckCodec() error {
+	names := []string{"blosclz", "lz4", "lz4hc", "snappy", "zlib", "zstd"}
+	if slices.Contains(names, c.Codec) {
+		return nil
+	}
+	return bad(StorageFile, "cname", -1, strconv.Quote(c.Codec), strings.Join(names, ", "), format.ErrCorrupt)
 }
 
 // Storage is the content of meta/storage.
@@ -219,8 +231,8 @@ func (d RootDirs) Append(dst []byte) []byte {
 // Attrs is the content of __attrs__, in the order of the file.
 type Attrs []Member
 
-// ParseAttrs reads __attrs__. A file of white space has no attributes, because old versions of
-// bcolz wrote such files.
+// ParseAttrs reads __attrs__. The result is nil for a file of white space, which old versions of
+// bcolz wrote. bcolz opens no array with such a file, nor without the file.
 func ParseAttrs(b []byte) (Attrs, error) { return parseAttrs(AttrsFile, b) }
 
 func parseAttrs(file string, b []byte) (Attrs, error) {
@@ -237,7 +249,7 @@ func parseAttrs(file string, b []byte) (Attrs, error) {
 	if r.err != nil {
 		return nil, r.err
 	}
-	return v.Members, nil
+	return append(Attrs{}, v.Members...), nil
 }
 
 // Append appends the file to dst and returns the extended slice.

@@ -121,7 +121,7 @@ func Components(fsys fs.FS, dir string) ([]string, error) {
 type Array struct {
 	Sizes   Sizes
 	Storage Storage
-	Attrs   Attrs // nil without attributes
+	Attrs   Attrs // nil without a file, or with an empty one
 
 	tree tree
 }
@@ -129,7 +129,7 @@ type Array struct {
 // Table is the metadata of a ctable. It is immutable.
 type Table struct {
 	Names []string // columns in their order
-	Attrs Attrs    // nil without attributes
+	Attrs Attrs    // nil without a file, or with an empty one
 
 	tree tree
 }
@@ -441,7 +441,7 @@ func (f *file) chunk() (Chunk, error) {
 	if err != nil {
 		return Chunk{}, err
 	}
-	h, err := parseChunkHeader(head)
+	h, err := ParseChunkHeader(head)
 	if err != nil {
 		return Chunk{}, f.locate(err, start)
 	}
@@ -460,11 +460,15 @@ func (f *file) locate(err error, start int64) error {
 	return &moved
 }
 
-// parseChunkHeader reads and checks the header of a Blosc1 chunk.
-func parseChunkHeader(b []byte) (chunk.Header, error) {
+// ParseChunkHeader reads the header of a Blosc1 chunk at the start of b. It returns the first error
+// for which C-Blosc 1 refuses the chunk or C-Blosc2 must not read it.
+func ParseChunkHeader(b []byte) (chunk.Header, error) {
 	// The flags of an extended header are invalid in Blosc1. They are checked here because
 	// ParseHeader would require 16 more bytes.
 	const extended = chunk.FlagShuffle | chunk.FlagBitShuffle
+	if len(b) < chunk.MinHeaderSize {
+		return chunk.ParseHeader(b) // returns the error
+	}
 	if v := b[0]; v != 1 && v != 2 {
 		return chunk.Header{}, bad("chunk", "version", 0, strconv.Itoa(int(v)), "1 or 2, Blosc1", errVersion)
 	}
@@ -474,6 +478,14 @@ func parseChunkHeader(b []byte) (chunk.Header, error) {
 	h, err := chunk.ParseHeader(b)
 	if err != nil {
 		return h, err
+	}
+	switch {
+	case h.Flags&chunk.FlagDelta != 0:
+		return h, bad("chunk", "flags", 2, fmt.Sprintf("%#02x, with the reserved bit 3", b[2]), "0 in that bit in Blosc1", format.ErrCorrupt)
+	case h.HasBlocks() && h.VersionLZ != 1:
+		return h, bad("chunk", "versionlz", 1, strconv.Itoa(int(h.VersionLZ)), "1", errVersion)
+	case h.NBytes > 0 && h.BlockSize > h.NBytes:
+		return h, bad("chunk", "blocksize", 8, strconv.Itoa(int(h.BlockSize)), "at most nbytes "+strconv.Itoa(int(h.NBytes))+" in Blosc1", format.ErrCorrupt)
 	}
 	return h, h.Check()
 }
@@ -536,7 +548,7 @@ func NewArray(fsys fs.FS, sizes Sizes, storage Storage) *Array {
 }
 
 // ReadAttrs reads the attributes of any kind of tree in the directory dir of fsys. The result is
-// nil without attributes. nil limits mean DefaultLimits.
+// nil without a file, or with an empty one. nil limits mean DefaultLimits.
 func ReadAttrs(fsys fs.FS, dir string, l *Limits) (Attrs, error) {
 	return newTree(fsys, dir, l).attrs()
 }

@@ -98,6 +98,8 @@ func (h Header) check() error {
 		return bad("flags", 25, fmt.Sprintf("%d-bit offsets", h.OffsetBits()), "64-bit ones", format.ErrUnsupported)
 	case h.Version() < 3 && (variable || h.VLBlocks()):
 		return corrupt("flags", 25, "chunks or blocks of variable length in version "+strconv.Itoa(h.Version()), "version 3")
+	case variable && h.ChunkSize > 0:
+		return corrupt("chunk_size", 58, h.ChunkSize, "0, since chunks vary in length")
 	case h.Level() > 9:
 		return corrupt("flags", 27, "level "+strconv.Itoa(h.Level()), "0 to 9")
 	case h.NBytes < 0:

@@ -33,6 +33,7 @@ func TestCheck(t *testing.T) {
 		"version 0":             {set("mixed.b2frame", 25, 0x10), format.ErrVersion, "version 0"},
 		"version 4":             {set("mixed.b2frame", 25, 0x14), format.ErrVersion, "version 4"},
 		"variable in version 2": {set("py-objects.b2frame", 25, 0x52), format.ErrCorrupt, "version 3"},
+		"variable and fixed":    {set("py-objects.b2frame", 58, 0, 0, 0x20, 0), format.ErrCorrupt, "chunk_size"},
 		"32-bit offsets":        {set("mixed.b2frame", 25, 0x02), format.ErrUnsupported, "32-bit"},
 		"128-bit offsets":       {set("mixed.b2frame", 25, 0x22), format.ErrUnsupported, "128-bit"},
 		"256-bit offsets":       {set("empty.b2frame", 25, 0x32), format.ErrUnsupported, "256-bit"},

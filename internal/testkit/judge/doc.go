@@ -1,8 +1,8 @@
 // Package judge compares the verdicts of Verify with the reference libraries.
 //
-// A Judge is a Python process that reads all elements and attributes of a file with h5py or
-// python-blosc2. A file of which it cannot read something must not be valid, and a file of which it
-// reads everything must not be corrupt. Exceptions lists the findings for which the second
+// A Judge is a Python process that reads all elements and attributes of a file with h5py,
+// python-blosc2 or bcolz. A file of which it cannot read something must not be valid, and a file of
+// which it reads everything must not be corrupt. Exceptions lists the findings for which the second
 // condition does not hold.
 //
 // sources.py writes files of many forms. Mutations are copies of them with a flipped bit, other or

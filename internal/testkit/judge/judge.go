@@ -69,7 +69,7 @@ func New(t testing.TB) *Judge {
 	if err := os.WriteFile(script, judgeScript, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	j := &Judge{cmd: exec.Command(testenv.Python(t, "h5py", "blosc2", "hdf5plugin"), script)}
+	j := &Judge{cmd: exec.Command(testenv.Python(t, "h5py", "blosc2", "hdf5plugin", "bcolz"), script)}
 	j.cmd.Stderr = os.Stderr
 	var err error
 	if j.in, err = j.cmd.StdinPipe(); err != nil {
@@ -92,7 +92,8 @@ func New(t testing.TB) *Judge {
 }
 
 // Read reads everything in a file or a container at path. The name of a Blosc2 file must have the
-// extension of its format; other files are HDF5.
+// extension of its format, and the name of a directory of bcolz must end in .bcolz; other files are
+// HDF5.
 func (j *Judge) Read(path string) (a Answer, err error) {
 	q, err := json.Marshal(map[string]any{"path": path, "seconds": seconds})
 	if err != nil {
@@ -121,7 +122,7 @@ func WriteSources(t testing.TB, dir string) {
 	if err := os.WriteFile(script, sourcesScript, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command(testenv.Python(t, "h5py", "blosc2", "hdf5plugin"), script, dir)
+	cmd := exec.Command(testenv.Python(t, "h5py", "blosc2", "hdf5plugin", "bcolz"), script, dir)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}

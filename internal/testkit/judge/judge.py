@@ -1,4 +1,4 @@
-"""Reads everything in files with the reference libraries: all elements and attributes with h5py and python-blosc2.
+"""Reads everything in files with the reference libraries: all elements and attributes with h5py, python-blosc2 and bcolz.
 
 Each line of standard input is a JSON object with the path of a file and the time limit in seconds. Each answer is a line
 of JSON: "outcome" is "reads", "fails", "crashes", "slow" or "large" (more elements than the limit), "why" is the error, and
@@ -15,6 +15,7 @@ import sys
 import tempfile
 import zipfile
 
+import bcolz
 import blosc2
 import h5py
 import hdf5plugin  # noqa: F401 registers the filters
@@ -247,12 +248,31 @@ def chunks_at(r, path, offset):
         x[()]
 
 
+def bcolz_tree(r, path):
+    """A carray, a ctable, or a directory of them."""
+    is_table = os.path.exists(os.path.join(path, "__rootdirs__"))
+    if not is_table and not os.path.exists(os.path.join(path, "meta")):
+        for name in sorted(os.listdir(path)):
+            r.add(name)
+            bcolz_tree(r, os.path.join(path, name))
+        return
+    x = bcolz.open(path, mode="r")
+    r.add(x.shape, sorted(x.attrs.getall().items()))
+    columns = [x[name] for name in x.names] if is_table else [x]
+    for c in columns:
+        r.add(c.dtype.str, c.shape, sorted(c.attrs.getall().items()))
+        r.take(c.nbytes)
+        r.add(c[:])
+
+
 def read(path):
     r = Reader()
     if path.endswith((".b2z", ".b2d", ".b2e")):
         store(r, path)
         if not path.endswith(".b2e"):
             members(r, path)
+    elif path.endswith(".bcolz"):
+        bcolz_tree(r, path)
     elif path.endswith(".npy"):
         r.add(numpy.load(path))
     elif path.endswith((".b2nd", ".b2frame")):

@@ -30,7 +30,7 @@ func TestMain(m *testing.M) {
 }
 
 // extensions are those of the formats that the judge reads.
-var extensions = []string{".h5", ".he5", ".hdf5", ".nc", ".fast5", ".b2nd", ".b2frame", ".b2z", ".b2d", ".b2e", ".npy"}
+var extensions = []string{".h5", ".he5", ".hdf5", ".nc", ".fast5", ".b2nd", ".b2frame", ".b2z", ".b2d", ".b2e", ".npy", ".bcolz"}
 
 // files returns the files and containers below dir that the judge reads.
 func files(t *testing.T, dir string) (list []string) {
@@ -144,7 +144,12 @@ func TestCompare_mutations(t *testing.T) {
 	p, dir := newPool(t), t.TempDir()
 	judge.WriteSources(t, dir)
 	sources := append(files(t, filepath.Join(dir, "whole")), files(t, filepath.Join("..", "..", "..", "testdata"))...)
-	require.GreaterOrEqual(t, len(sources), 39)
+	if os.Getenv(testenv.Corpus) != "" {
+		for _, folder := range []string{"blosc2", "caterva2", "hdf5-filters", "hdf5-foreign"} {
+			sources = append(sources, files(t, filepath.Join(testenv.Directory(t, testenv.Corpus), folder))...)
+		}
+	}
+	require.GreaterOrEqual(t, len(sources), 44)
 	copies := 20
 	if testenv.All() {
 		copies = 2000

@@ -1,4 +1,4 @@
-"""Writes files of many forms with h5py and python-blosc2. Usage: sources.py DIRECTORY
+"""Writes files of many forms with h5py, python-blosc2 and bcolz. Usage: sources.py DIRECTORY
 
 DIRECTORY/whole gets the files that are mutated. DIRECTORY/forms gets files of rare forms: valid ones, and ones with an
 error that a reader of the values does not notice.
@@ -8,6 +8,7 @@ import os
 import struct
 import sys
 
+import bcolz
 import blosc2
 import h5py
 import hdf5plugin
@@ -191,9 +192,30 @@ def stores():
     with blosc2.TreeStore("tree.b2d", mode="w") as t:
         t["/a"] = np.arange(30)
         t["/g/b"] = np.linspace(0, 1, 20)
+    with blosc2.CTable(Row, urlpath="table.b2z", mode="w") as t:
+        t.extend([(i, i / 2, f"name {i}") for i in range(20)])
     e = blosc2.EmbedStore(urlpath="embed.b2e", mode="w")
     e["/a"] = np.arange(30)
     e["/b"] = np.ones((3, 4))
+
+
+def trees():
+    """Arrays and tables of bcolz, and a directory of them."""
+    def array(name, x, **more):
+        c = bcolz.cparams(clevel=5, **more)
+        return bcolz.carray(x, rootdir=name, mode="w", cparams=c, chunklen=16)
+    x = noise.integers(0, 50, (70, 3)).astype("i4")
+    a = array("rows.bcolz", x, cname="lz4")
+    a.attrs["title"] = "rows"
+    a.attrs["numbers"] = [1, 2, 3]
+    array("strings.bcolz", np.array([f"name {i}" for i in range(60)]), cname="zstd", shuffle=bcolz.NOSHUFFLE)
+    array("noise.bcolz", np.frombuffer(noise.bytes(600), "u1"), cname="blosclz")
+    os.makedirs("tree.bcolz/g")
+    array("tree.bcolz/values", x[:, 0].astype("f8"), cname="zlib", shuffle=bcolz.BITSHUFFLE)
+    for name in ("table.bcolz", "tree.bcolz/g/table"):
+        t = bcolz.ctable((np.arange(40), np.arange(40) / 3, np.array([b"a", b"bc"] * 20)), names=["i", "f", "s"], rootdir=name, mode="w")
+        t.attrs["author"] = "somebody"
+        t.flush()
 
 
 def whole():
@@ -216,6 +238,7 @@ def whole():
     freed("freed.h5")
     arrays()
     stores()
+    trees()
 
 
 def edited(name, other, edit):
