@@ -38,3 +38,6 @@ var DecodeEntry = decodeEntry
 
 // Inside reports whether a requested region lies inside the region that a worker has read.
 var Inside = inside
+
+// RefusalOf returns the error for an entry that a format cannot store.
+var RefusalOf = (*Entry).unsupportedIn

@@ -185,7 +185,7 @@ func (c *treeCopy) planEntry(ctx context.Context, item treeItem) error {
 		return c.planArray(ctx, item)
 	case Link:
 		if !slices.Contains(c.target.traits().links, e.LinkKind) {
-			c.lose(e.Path, "link", fmt.Errorf("%w: %s link to %s in format %s", errors.ErrUnsupported, e.LinkKind, e.Target, c.format))
+			c.lose(e.Path, "link", e.unsupportedIn(c.format))
 			return nil
 		}
 		c.links = append(c.links, item)
@@ -193,7 +193,7 @@ func (c *treeCopy) planEntry(ctx context.Context, item treeItem) error {
 		return nil
 	case Type:
 		if c.format == HDF5 && c.source.Format == HDF5 {
-			c.loseObject(e.Path, e.Kind, fmt.Errorf("%w: the committed datatype %s of an untrusted file", errors.ErrUnsupported, e.Type))
+			c.loseObject(e.Path, e.Kind, fmt.Errorf("%w: %s of an untrusted file", errors.ErrUnsupported, e.form()))
 			return nil
 		}
 	}

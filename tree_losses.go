@@ -97,18 +97,27 @@ func isUnreadable(err error) bool {
 	return errors.Is(err, ndarray.ErrCorrupt) || errors.Is(err, errors.ErrUnsupported) || errors.Is(err, ndarray.ErrType)
 }
 
-// unsupportedIn returns the error for an object that a format cannot store.
+// unsupportedIn returns the error for an object or a link that a format cannot store.
 func (e *Entry) unsupportedIn(f Format) error {
-	what := e.Type
+	return fmt.Errorf("%w: %s in format %s", errors.ErrUnsupported, e.form(), f)
+}
+
+// form describes the entry in a refusal. It is not empty.
+func (e *Entry) form() string {
+	text := func(first, rest string) string { return strings.TrimSpace(first + " " + rest) }
 	switch {
-	case e.Err != nil:
-		what = e.Err.Error()
+	case e.Err != nil && e.Err.Error() != "":
+		return e.Err.Error()
+	case e.Kind == Link && e.Target != "":
+		return text(e.LinkKind, "link to "+e.Target)
+	case e.Kind == Link:
+		return text(e.LinkKind, "link")
 	case e.Kind == Type:
-		what = "the committed datatype " + what
+		return text("the committed datatype", e.Type)
 	case e.Kind == Other:
-		what = strings.TrimSpace("a file or an object that is no array " + what)
-	case what == "":
-		what = fmt.Sprintf("%v without a datatype", e.Kind)
+		return text("a file or an object that is no array", e.Type)
+	case e.Type == "":
+		return fmt.Sprintf("%v without a datatype", e.Kind)
 	}
-	return fmt.Errorf("%w: %s in format %s", errors.ErrUnsupported, what, f)
+	return e.Type
 }

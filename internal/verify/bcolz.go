@@ -151,7 +151,7 @@ func attributes(attrs bcolztree.Attrs, kind bcolztree.Kind) error {
 	if attrs != nil || kind == bcolztree.NestedTree {
 		return nil
 	}
-	return &format.Error{Format: bcolztree.AttrsFile, What: "file", Offset: -1, Got: "no file or an empty one", Want: "a JSON object", Err: format.ErrCorrupt}
+	return &format.Error{Format: bcolztree.AttrsFile, What: "file", Got: "no file or an empty one", Want: "a JSON object", Err: format.ErrCorrupt}
 }
 
 // record returns the error of a carray that ndarray cannot open although its metadata are valid.

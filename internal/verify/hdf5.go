@@ -142,8 +142,11 @@ func (u *h5File) structure(ctx context.Context) (bool, error) {
 	reported := false
 	for name, c := range d.Complaints() {
 		reported = true
-		_, name, _ = strings.Cut(name, "/") // remove the name of the root field
-		if err := u.job.note(Finding{What: name, Offset: c.Offset, Chunk: -1, Err: complaint(c.Complaint)}); err != nil {
+		_, what, below := strings.Cut(name, "/") // without the name of the root field
+		if !below {
+			what = "metadata"
+		}
+		if err := u.job.note(Finding{What: what, Offset: c.Offset, Chunk: -1, Err: complaint(c.Complaint)}); err != nil {
 			return false, err
 		}
 	}

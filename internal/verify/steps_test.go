@@ -70,6 +70,7 @@ func TestSteps_libraryDecoders(t *testing.T) {
 			require.Equal(t, verify.ExitCorrupt, r.ExitCode(), name)
 			require.ErrorIs(t, r.Damages[0].Err, format.ErrCorrupt)
 			require.ErrorContains(t, r.Damages[0].Err, "at least", name)
+			require.NotEmpty(t, r.Damages[0].What, name)
 
 			// Change the number of elements in the parameters.
 			b, err := os.ReadFile(path)

@@ -59,7 +59,7 @@ func (c CParams) CheckCodec() error {
 	if slices.Contains(names, c.Codec) {
 		return nil
 	}
-	return bad(StorageFile, "cname", -1, strconv.Quote(c.Codec), strings.Join(names, ", "), format.ErrCorrupt)
+	return bad(StorageFile, "cname", 0, strconv.Quote(c.Codec), strings.Join(names, ", "), format.ErrCorrupt)
 }
 
 // Storage is the content of meta/storage.

@@ -77,3 +77,20 @@ func writeSession(b *strings.Builder, words []string) {
 		fmt.Fprintf(b, "    (exit code %d)\n", code)
 	}
 }
+
+// TestGolden_reasons checks that no error in the golden files has an empty slot.
+func TestGolden_reasons(t *testing.T) {
+	names, err := filepath.Glob(filepath.Join("testdata", "*.golden"))
+	require.NoError(t, err)
+	require.NotEmpty(t, names)
+	for _, name := range names {
+		b, err := os.ReadFile(name)
+		require.NoError(t, err)
+		for line := range strings.Lines(string(b)) {
+			is := strings.Contains(line, "> hyperslab ")
+			if is || strings.Contains(line, "  error: ") || strings.Contains(line, "not checked: ") {
+				require.NotRegexp(t, `:  |: : |: in format|: \(offset|error: :`, line, name)
+			}
+		}
+	}
+}

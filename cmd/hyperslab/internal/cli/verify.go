@@ -128,12 +128,14 @@ directory or a container is the worst one of its members, and no member is left 
 silently. -r also prints a line for each member and a line of totals.
 
 The verdicts:
-  valid                The reference library, libhdf5 or C-Blosc2, reads every element
-                       and every attribute, and every checksum is right.
-  valid, no checksums  As before, but some chunks have no checksum: their values are not
-                       verified.
-  corrupt              A structure, a chunk or a checksum is wrong. The errors follow.
-  partly checked       No error, but the listed objects were not checked (exit code 3).
+  valid                The reference library (libhdf5, C-Blosc2 or bcolz) reads every
+                       element and every attribute, and every checksum is right.
+  valid, no checksums  Valid, but some chunks have no checksum: a changed bit in their
+                       values is not noticed.
+  corrupt              A structure, a chunk or a checksum is wrong. Each error is listed
+                       with object and offset (exit code 1).
+  partly checked       No error was found, and some objects were not checked. Each is
+                       listed with the reason (exit code 3).
   not checked          The file was not checked, for example because its format is
                        unknown. The reason is listed (exit code 3, or 2 if no file was
                        checked).

@@ -1,10 +1,13 @@
-// Tests of verify -r, and of commands on files of unusual forms.
+// Tests of verify -r and of its help, and of commands on files of unusual forms.
 
 package cli_test
 
 import (
 	"encoding/json"
+	"os"
 	"path/filepath"
+	"regexp"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -94,4 +97,30 @@ func TestRun_unusualForms(t *testing.T) {
 		_, stderr, code := run("diff", at("dangling.h5"), at("dangling.h5"))
 		require.NotEqual(t, 2, code, stderr)
 	})
+}
+
+// TestRun_verdicts checks that the help and the guide define each verdict in the same words.
+func TestRun_verdicts(t *testing.T) {
+	help, _, code := run("verify", "--help")
+	require.Zero(t, code)
+	_, help, found := strings.Cut(help, "The verdicts:\n")
+	require.True(t, found)
+	help, _, _ = strings.Cut(help, "\n\n")
+	guide, err := os.ReadFile(filepath.Join("..", "..", "..", "..", "docs", "guide", "recovery.md"))
+	require.NoError(t, err)
+	var rows []string
+	for line := range strings.Lines(help) {
+		const first, second = "  ", "                       "
+		text := strings.TrimSpace(line)
+		switch {
+		case strings.HasPrefix(line, second):
+			rows[len(rows)-1] += " " + text
+		case strings.HasPrefix(line, first):
+			rows = append(rows, "| "+regexp.MustCompile(` {2,}`).ReplaceAllString(text, " | "))
+		}
+	}
+	require.Len(t, rows, 5)
+	for _, row := range rows {
+		require.Contains(t, string(guide), row+" |\n")
+	}
 }
