@@ -2,6 +2,9 @@ package worker
 
 import "time"
 
+// StartLimit returns the maximum time of a start.
+func StartLimit() time.Duration { return startLimit }
+
 // SpareIdle sets how long the idle worker waits and resets the time of the last start. It returns a
 // function that restores both.
 func SpareIdle(d time.Duration) (back func()) {

@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -15,6 +16,7 @@ import (
 	"syscall"
 	"testing"
 	"time"
+	"unsafe"
 
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
@@ -37,6 +39,23 @@ var hosts = map[string]func() error{
 	"SIGCHLD is heard":     hearing,
 	"under a strict limit": strict,
 	"waits for any":        waitsForAny,
+	"holds timers":         holdTimers,
+}
+
+// heldTimers is the number of timers that holdTimers holds. Each takes one place of a queued signal.
+const heldTimers = 200
+
+// holdTimers holds timers until standard input ends.
+func holdTimers() error {
+	for range heldTimers {
+		var id int32
+		if _, _, err := unix.Syscall(unix.SYS_TIMER_CREATE, unix.CLOCK_MONOTONIC, 0, uintptr(unsafe.Pointer(&id))); err != 0 {
+			return err
+		}
+	}
+	fmt.Println("ready")
+	_, err := io.Copy(io.Discard, os.Stdin)
+	return err
 }
 
 // program returns a command that runs this binary as one of hosts, in its own process group.
