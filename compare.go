@@ -15,6 +15,7 @@ import (
 	"github.com/hyperslab/hyperslab/internal/hdf5/h5attr"
 	"github.com/hyperslab/hyperslab/internal/hdf5/h5walk"
 	"github.com/hyperslab/hyperslab/internal/tree/converted"
+	"github.com/hyperslab/hyperslab/internal/tree/h5tree"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -104,9 +105,9 @@ func (c *treeComparison) list(ctx context.Context) error {
 	for i, tree := range c.trees {
 		top := strings.TrimSuffix("/"+strings.Trim(tree.location.Object, "/"), "/")
 		c.tops[i], c.entries[i] = top, make(map[string]*Entry)
-		all, bare := tree.Walk(ctx, nil), tree.file != nil && c.options.Progress == nil
+		all, bare := tree.Walk(ctx, nil), tree.hdf5() != nil && c.options.Progress == nil
 		if bare {
-			all = walkTrusted(ctx, tree.location.String(), WalkOptions{}, tree, true)
+			all = tree.walk(ctx, WalkOptions{}, true)
 		}
 		var excluded []string
 		for e, err := range all {
@@ -208,14 +209,15 @@ func undescribed(e Entry) bool { return e.Kind == Array && e.Err == nil && e.Met
 func (c *treeComparison) describe(d *Difference) {
 	for i, e := range []**Entry{&d.A, &d.B} {
 		t := c.trees[i]
-		if *e == nil || t.file == nil || !undescribed(**e) {
+		f := t.hdf5()
+		if *e == nil || f == nil || !undescribed(**e) {
 			continue
 		}
 		o := h5walk.Object{Path: (*e).Path}
-		if o.Info, o.Err = t.file.Root().ObjectInfo(o.Path); o.Err == nil {
-			o.Dataset, o.Err = h5walk.Describe(t.file.Root(), o.Path, t.location.File+":"+o.Path, nil)
+		if o.Info, o.Err = f.Root().ObjectInfo(o.Path); o.Err == nil {
+			o.Dataset, o.Err = h5walk.Describe(f.Root(), o.Path, t.location.File+":"+o.Path, nil)
 		}
-		*e = kept(entryOf(o))
+		*e = kept(entryOf(h5tree.Entry(o)))
 	}
 }
 
@@ -254,7 +256,7 @@ func (c *treeComparison) groups(ctx context.Context, d *Difference) ([]ndarray.A
 		}
 	}
 	unsupported := func(a ndarray.AttrDifference) bool { return a.Unsupported }
-	if c.trees[0].file == nil || c.trees[1].file == nil || !slices.ContainsFunc(list, unsupported) {
+	if c.trees[0].hdf5() == nil || c.trees[1].hdf5() == nil || !slices.ContainsFunc(list, unsupported) {
 		return list, nil
 	}
 	return c.digested(ctx, d, list)
@@ -263,12 +265,12 @@ func (c *treeComparison) groups(ctx context.Context, d *Difference) ([]ndarray.A
 // digested removes from the list the attributes of two groups of HDF5 that have no dtype and have
 // the same meaning in both files.
 func (c *treeComparison) digested(ctx context.Context, d *Difference, list []ndarray.AttrDifference) ([]ndarray.AttrDifference, error) {
-	a, err := c.trees[0].file.Root().OpenObject(d.A.Path)
+	a, err := c.trees[0].hdf5().Root().OpenObject(d.A.Path)
 	if err != nil {
 		return nil, err
 	}
 	defer a.Close()
-	b, err := c.trees[1].file.Root().OpenObject(d.B.Path)
+	b, err := c.trees[1].hdf5().Root().OpenObject(d.B.Path)
 	if err != nil {
 		return nil, err
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/internal/tree/containers"
 	"github.com/hyperslab/hyperslab/internal/tree/converted"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
@@ -48,7 +49,7 @@ func (c *treeComparison) targetOf() *treeCopy {
 	}
 	root := c.entries[1]["/"]
 	t := &treeCopy{source: copySource{c.trees[0]}, destination: &destination{format: c.trees[1].Format}}
-	t.options = &TreeOptions{Table: root != nil && root.Type == ctable && isStore(t.format)}
+	t.options = &TreeOptions{Table: root != nil && root.Type == containers.Table && isStore(t.format)}
 	first := ""
 	for path, e := range c.entries[1] {
 		if e != nil && e.Kind == Array && len(e.Meta.Shape) > 0 && (first == "" || path < first) {
@@ -63,7 +64,7 @@ func (c *treeComparison) targetOf() *treeCopy {
 // convertedGroup removes the differences of attributes of two groups that a conversion makes.
 func (c *treeComparison) convertedGroup(d *Difference, list []ndarray.AttrDifference, a, b ndarray.Attrs) ([]ndarray.AttrDifference, error) {
 	s := converted.Source{Attrs: a, Format: string(c.trees[0].Format)}
-	if file := c.trees[0].file; file != nil {
+	if file := c.trees[0].hdf5(); file != nil {
 		o, done, err := objectAt(file, d.A.Path)
 		if err != nil {
 			return nil, err

@@ -7,8 +7,9 @@
 // directory of arrays. Open detects the format by content. Create chooses it by
 // CreateOptions.Format or by the extension of the file name, and returns a Draft, which becomes the
 // file only when it is committed. Walk lists the contents of a file or directory, CopyTree copies
-// all of it to another, and Update changes a file atomically; directory.go documents the layout of
-// directories. The elements of an array are read and written by package ndarray.
+// all of it to another, and Update changes a file atomically. Package internal/tree/directories
+// documents the layout of directories. The elements of an array are read and written by package
+// ndarray.
 //
 // # Concurrency
 //

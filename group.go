@@ -1,4 +1,4 @@
-// Attributes of groups by location, for reading and writing.
+// Changes of the attributes of groups.
 
 package hyperslab
 
@@ -8,13 +8,14 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/hyperslab/hyperslab/internal/files/atomicfile"
 	"github.com/hyperslab/hyperslab/internal/files/filelock"
 	"github.com/hyperslab/hyperslab/internal/files/regularfile"
 	"github.com/hyperslab/hyperslab/internal/location/locate"
+	"github.com/hyperslab/hyperslab/internal/location/urlfile"
+	"github.com/hyperslab/hyperslab/internal/tree/directories"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/b2nd"
 	"github.com/hyperslab/hyperslab/ndarray/hdf5"
@@ -36,7 +37,7 @@ func editGroup(ctx context.Context, location string, set []ndarray.Attr, remove 
 	if err != nil {
 		return err
 	}
-	if isURL(l.File) {
+	if urlfile.IsURL(l.File) {
 		return editGroupAt(ctx, l, HDF5, set, remove)
 	}
 	if info, err := os.Stat(l.File); err == nil && info.IsDir() {
@@ -56,47 +57,35 @@ func editGroup(ctx context.Context, location string, set []ndarray.Attr, remove 
 }
 
 func editGroupAt(ctx context.Context, l locate.Location, format Format, set []ndarray.Attr, remove []string) error {
-	if err := (&walker{ctx: ctx}).mayBeGroup(l, format); err != nil {
-		return err
-	}
-	if isURL(l.File) {
+	switch {
+	case urlfile.IsURL(l.File):
 		return fmt.Errorf("%w: writing to a URL", errors.ErrUnsupported)
-	}
-	if format == Directory {
-		if in, ok := bcolzIn(l); ok {
-			return editGroupAt(ctx, in, Bcolz, set, remove)
+	case format == HDF5:
+		return editHDF5Group(ctx, l, set, remove)
+	case format == Directory:
+		if _, _, ok := directories.Bcolz(l.File, l.Object); !ok {
+			return editDirectory(ctx, l, set, remove)
 		}
 	}
-	switch format {
-	case HDF5:
-		return editHDF5Group(ctx, l, set, remove)
-	case Directory:
-		return editDirectory(ctx, l, set, remove)
+	if !isStore(format) {
+		if err := mayBeGroup(ctx, l); err != nil {
+			return err
+		}
+	}
+	if format == Directory {
+		format = Bcolz
 	}
 	return fmt.Errorf("%w: attributes of a group of format %s are read, not written", errors.ErrUnsupported, format)
 }
 
-// mayBeGroup returns an error if the location can only be an array.
-func (w *walker) mayBeGroup(l locate.Location, format Format) (err error) {
-	l, format, release, err := w.placed(l, format)
+// mayBeGroup returns an error if the location is that of an array.
+func mayBeGroup(ctx context.Context, l locate.Location) error {
+	t, err := openTree(ctx, l.File, OpenOptions{})
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, release()) }()
-	if format == B2ND || format == NPY {
-		return fmt.Errorf("%w: a file of format %s is one array and has no groups", ndarray.ErrParam, format)
-	}
-	if format == Bcolz {
-		table, err := openTable(w.ctx, l.File, w.bcolzOptions())
-		if err != nil {
-			return err
-		}
-		inside := func(name string) bool { return strings.HasPrefix("/"+name, groupPath(l)+"/") }
-		if groupPath(l) != "/" && !slices.ContainsFunc(table.Names, inside) {
-			return fmt.Errorf("%w: a bcolz ctable has columns and no groups", ndarray.ErrParam)
-		}
-	}
-	return nil
+	_, err = t.tree.GroupAttrs(ctx, l.Object)
+	return errors.Join(err, t.Close())
 }
 
 func groupPath(l locate.Location) string { return "/" + strings.Trim(l.Object, "/") }
@@ -137,16 +126,11 @@ func editHDF5Group(ctx context.Context, l locate.Location, set []ndarray.Attr, r
 }
 
 func editDirectory(ctx context.Context, l locate.Location, set []ndarray.Attr, remove []string) (err error) {
-	dir := l.File
-	for name := range strings.SplitSeq(strings.Trim(l.Object, "/"), "/") {
-		if name == "" {
-			continue
-		}
-		if dir, err = child(dir, name, true); err != nil {
-			return err
-		}
+	dir, err := directories.Group(l.File, l.Object)
+	if err != nil {
+		return err
 	}
-	file := filepath.Join(dir, groupFile)
+	file := filepath.Join(dir, directories.GroupFile)
 	if !regularfile.Exists(file) {
 		if err := createGroup(ctx, file); err != nil && !errors.Is(err, ndarray.ErrExists) { // another writer may have created it
 			return err
@@ -194,41 +178,4 @@ func createGroup(ctx context.Context, file string) error {
 // groupSpec returns the Spec of the null array with the attributes of a group of a directory.
 func groupSpec(attrs []ndarray.Attr) ndarray.Spec {
 	return ndarray.Spec{Null: true, DType: ndarray.DTypeOf[uint8](), Attrs: attrs}
-}
-
-// groupAttrs reads the attributes of the group at a location.
-func (w *walker) groupAttrs(l locate.Location, format Format) (attrs ndarray.Attrs, err error) {
-	l, format, release, err := w.placed(l, format)
-	if err != nil {
-		return attrs, err
-	}
-	defer func() { err = errors.Join(err, release()) }()
-	path := groupPath(l)
-	switch format {
-	case B2Z, B2D, B2E:
-		return w.storedGroupAttrs(l, format)
-	case Bcolz:
-		table, err := openTable(w.ctx, l.File, w.bcolzOptions())
-		if err != nil || path != "/" { // groups in a nested ctable have no attributes
-			return attrs, err
-		}
-		return table.Attrs, nil
-	case Directory:
-		dir := l.File
-		for name := range strings.SplitSeq(strings.Trim(path, "/"), "/") {
-			if name == "" {
-				continue
-			}
-			if dir, err = child(dir, name, true); err != nil {
-				return attrs, err
-			}
-		}
-		return w.directoryAttrs(dir)
-	}
-	f, done, err := w.openHDF5(l.File)
-	if err != nil {
-		return attrs, err
-	}
-	defer func() { err = errors.Join(err, done()) }()
-	return hdf5GroupAttrs(w.ctx, f.Root(), path)
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/internal/files/filelock"
 	"github.com/hyperslab/hyperslab/internal/location/locate"
+	"github.com/hyperslab/hyperslab/internal/tree"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -75,24 +76,25 @@ func lockInPlace(ctx context.Context, held *Lock, file string, f Format) (_ *Loc
 // lockFormat locks a file to change it in place, and returns its format.
 func lockFormat(ctx context.Context, held *Lock, l locate.Location) (*Lock, Format, error) {
 	for {
-		f, format, err := openSniffed(ctx, l.File)
+		s, f, err := find(ctx, l.File, false)
 		if err != nil {
 			return nil, "", err
 		}
 		file := l.File
-		if format == Directory && l.Object != "" {
-			if in, ok := bcolzIn(l); ok {
-				file = in.File
-			} else if file, err = arrayFile(l); err != nil {
-				return nil, "", errors.Join(err, f.close())
+		if f.Part != nil && l.Object != "" {
+			part, _, err := f.Part(s, l.Object)
+			if err != nil {
+				return nil, "", errors.Join(err, s.Close())
 			}
+			file = part.Path
 		}
+		format := Format(f.Name)
 		lock, err := lockInPlace(ctx, held, file, format)
 		same := true
 		if err == nil {
-			same, err = f.locked(ctx, lock, l.File, format)
+			same, err = locked(ctx, s, lock, l.File, format)
 		}
-		if err = errors.Join(err, f.close()); err == nil && same {
+		if err = errors.Join(err, s.Close()); err == nil && same {
 			return lock, format, nil
 		}
 		if err = errors.Join(err, lock.Release()); err != nil {
@@ -103,9 +105,9 @@ func lockFormat(ctx context.Context, held *Lock, l locate.Location) (*Lock, Form
 
 // locked reports whether a file that was opened before it was locked is the locked one, or still
 // has the same format.
-func (f *openFile) locked(ctx context.Context, lock *Lock, name string, format Format) (bool, error) {
-	if f.file != nil {
-		if info, err := f.file.Stat(); err != nil || lock.Locks(info) {
+func locked(ctx context.Context, s *tree.Source, lock *Lock, name string, format Format) (bool, error) {
+	if s.OS != nil {
+		if info, err := s.OS.Stat(); err != nil || lock.Locks(info) {
 			return true, err
 		}
 	}

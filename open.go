@@ -7,22 +7,21 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"path/filepath"
 	"strings"
 
-	"github.com/hyperslab/hyperslab/cblosc/frameio"
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/internal/files/atomicfile"
 	"github.com/hyperslab/hyperslab/internal/files/filelock"
 	"github.com/hyperslab/hyperslab/internal/files/regularfile"
-	"github.com/hyperslab/hyperslab/internal/format/b2ndmeta"
 	"github.com/hyperslab/hyperslab/internal/format/detect"
-	"github.com/hyperslab/hyperslab/internal/hdf5/h5walk"
 	"github.com/hyperslab/hyperslab/internal/hdf5/striped"
 	"github.com/hyperslab/hyperslab/internal/location/locate"
-	"github.com/hyperslab/hyperslab/internal/tree/shards"
+	"github.com/hyperslab/hyperslab/internal/location/urlfile"
+	"github.com/hyperslab/hyperslab/internal/tree"
+	"github.com/hyperslab/hyperslab/internal/tree/directories"
+	"github.com/hyperslab/hyperslab/internal/tree/h5tree"
+	"github.com/hyperslab/hyperslab/internal/tree/opener"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/b2nd"
 	"github.com/hyperslab/hyperslab/ndarray/bcolz"
@@ -174,19 +173,6 @@ type WalkOptions struct {
 	Untrusted *Untrusted                   // as in OpenOptions
 }
 
-// openHDF5 opens a file for reading with libhdf5. It takes ownership of opened, the file if the
-// caller has opened it, or nil.
-func openHDF5(file string, opened *os.File, unlocked func(file string, err error)) (*h5.File, error) {
-	f, err := h5walk.Open(file, opened)
-	if err != nil {
-		return nil, err
-	}
-	if why := f.Unlocked(); why != nil && unlocked != nil {
-		unlocked(file, why)
-	}
-	return f, nil
-}
-
 func orZero[T any](o *T) T {
 	if o == nil {
 		return *new(T)
@@ -199,22 +185,49 @@ func orZero[T any](o *T) T {
 //
 // It returns ndarray.ErrNotFound, or ErrFormat for an unknown format.
 func Sniff(file string) (Format, error) {
-	if isURL(file) {
-		f, err := sniffURLContent(context.Background(), file)
-		return f, ndarray.Wrap("look at", shown(file), err)
+	if !urlfile.IsURL(file) {
+		f, err := detect.Content(file)
+		return Format(f), ndarray.Wrap("look at", file, err)
 	}
-	f, err := detect.Content(file)
-	return Format(f), ndarray.Wrap("look at", file, err)
+	s, f, err := find(context.Background(), file, false)
+	if err != nil {
+		return "", ndarray.Wrap("look at", shown(file), err)
+	}
+	is := f.Name
+	if s.File != nil {
+		is = detect.WithCaterva(is, s.File, s.Size)
+	}
+	return Format(is), ndarray.Wrap("look at", shown(file), s.Close())
 }
 
-// sniff detects the format for opening. A Caterva array is B2ND here, because the same backend
-// opens it.
-func sniff(ctx context.Context, file string) (Format, error) {
-	if isURL(file) {
-		return sniffURL(ctx, file)
+// shown returns a location for messages, without secrets of a URL.
+func shown(location string) string { return urlfile.Redact(location) }
+
+// find opens the file at a path or URL and finds the driver of its format. A Caterva array is B2ND
+// here, because the same driver opens it. whole is set for a file at a URL that is read as a whole
+// if it is small.
+func find(ctx context.Context, file string, whole bool) (s *tree.Source, f *tree.Format, err error) {
+	if urlfile.IsURL(file) {
+		s, err = tree.AtURL(ctx, file, whole)
+	} else {
+		s, err = tree.Local(file)
 	}
-	f, err := detect.Opener(file)
-	return Format(f), err
+	if err != nil {
+		return nil, nil, err
+	}
+	if f, err = opener.All().Of(s); err != nil {
+		return nil, nil, errors.Join(err, s.Close())
+	}
+	return s, f, nil
+}
+
+// sniff detects the format for opening.
+func sniff(ctx context.Context, file string) (Format, error) {
+	s, f, err := find(ctx, file, false)
+	if err != nil {
+		return "", err
+	}
+	return Format(f.Name), s.Close()
 }
 
 // Open opens an array, read-only unless OpenOptions.Write is set. It detects the format by content:
@@ -270,13 +283,26 @@ func open(ctx context.Context, location string, o OpenOptions) (*ndarray.Array, 
 		return nil, err
 	}
 	o.Write = o.Write || o.Durable
-	if isURL(l.File) {
-		return openURLArray(ctx, l, o)
-	}
-	if o.Write {
+	switch {
+	case urlfile.IsURL(l.File) && (o.Write || o.Library || o.Shards != nil):
+		return nil, fmt.Errorf("%w: writing to a URL, or reading it with a C library alone or in shards", errors.ErrUnsupported)
+	case o.Write && o.Shards == nil:
 		return openLocked(ctx, l, o)
 	}
-	return openAt(ctx, l, o)
+	s, f, err := find(ctx, l.File, false)
+	if err != nil {
+		return nil, err
+	}
+	if o.Shards != nil {
+		err = s.Close()
+		if err == nil {
+			s, err = openShards(l, Format(f.Name), o)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return openIn(ctx, s, f, l.Object, o)
 }
 
 // openLocked opens an array for writing under the lock of its file, of which the array keeps a
@@ -288,241 +314,40 @@ func openLocked(ctx context.Context, l locate.Location, o OpenOptions) (_ *ndarr
 	}
 	defer func() { err = errors.Join(err, lock.Release()) }()
 	o.Lock = lock
+	f, err := opener.All().Named(string(format))
+	if err != nil {
+		return nil, err
+	}
 	var a *ndarray.Array
-	err = filelock.Retry(ctx, l.File, func() error {
-		a, err = new(openFile).array(ctx, l, format, o) // which opens the file itself
+	err = filelock.Retry(ctx, l.File, func() error { // it observes ctx
+		a, err = openIn(context.WithoutCancel(ctx), tree.ByPath(l.File, f.Name), f, l.Object, o)
 		return err
 	})
 	return a, err
 }
 
-func openAt(ctx context.Context, l locate.Location, o OpenOptions) (_ *ndarray.Array, err error) {
-	f, format, err := openSniffed(ctx, l.File)
+// openIn opens the array at a path of a source, and takes ownership of the source.
+func openIn(ctx context.Context, s *tree.Source, f *tree.Format, path string, o OpenOptions) (*ndarray.Array, error) {
+	t, err := opener.Open(ctx, f, s, &tree.OpenOptions{Alone: true, Path: path})
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, f.close()) }()
-	return f.array(ctx, l, format, o)
+	return array(tree.OpenArray(ctx, t, path, &tree.ArrayOptions{
+		DType: o.DType, Metadata: o.Metadata, Write: o.Write, Durable: o.Durable, AllowLossy: o.AllowLossy, Library: o.Library,
+		Lock: o.Lock, ExternalDir: o.ExternalDir, Missing: o.Missing, Unlocked: o.Unlocked,
+	}))
 }
 
-// openSniffed is sniff for a caller that reads the file afterwards.
-func openSniffed(ctx context.Context, name string) (*openFile, Format, error) {
-	if isURL(name) {
-		f, err := sniffURL(ctx, name)
-		return &openFile{}, f, err
-	}
-	file, f, err := detect.Open(name)
-	return &openFile{file: file}, Format(f), err
-}
-
-// openFile is a file that was opened to detect its format. What reads it takes it.
-type openFile struct {
-	file   *os.File // nil for a directory or a URL, or if it was taken
-	shared bool     // a Tree closes the file, and any number of readers take it
-}
-
-// hdf5 opens the file with libhdf5. name is its name.
-func (f *openFile) hdf5(ctx context.Context, name string, unlocked func(file string, err error)) (*h5.File, error) {
-	if f.file == nil {
-		return openSource(ctx, name, unlocked)
-	}
-	return openHDF5(name, f.release(), unlocked)
-}
-
-// release returns the file, which the caller closes. It may be nil.
-func (f *openFile) release() *os.File {
-	file := f.file
-	f.file = nil
-	return file
-}
-
-// take returns the file, which must not be nil, its size, and a function that the reader calls in
-// place of Close.
-func (f *openFile) take() (file *os.File, size int64, done func() error, err error) {
-	info, err := f.file.Stat()
-	if err != nil {
-		return nil, 0, nil, err
-	}
-	if f.shared {
-		return f.file, info.Size(), func() error { return nil }, nil
-	}
-	file = f.release()
-	return file, info.Size(), file.Close, nil
-}
-
-// close closes the file unless it was taken or is shared.
-func (f *openFile) close() error {
-	if f.file == nil || f.shared {
-		return nil
-	}
-	return f.release().Close()
-}
-
-// array opens the array at a location, in a file of the given format.
-func (f *openFile) array(ctx context.Context, l locate.Location, format Format, o OpenOptions) (*ndarray.Array, error) {
-	if err := checkObject(format, l); err != nil {
-		return nil, err
-	}
-	if o.Shards != nil {
-		return openShards(l, format, o)
-	}
-	frame := &b2nd.OpenOptions{DType: o.DType, Metadata: o.Metadata, Write: o.Write, Durable: o.Durable, AllowLossy: o.AllowLossy, Library: o.Library, Lock: o.Lock}
-	if format == B2ND {
-		return f.frame(l.File, frame)
-	}
-	if isStore(format) {
-		return f.stored(ctx, l, format, o)
-	}
-	if format == Directory {
-		if in, ok := bcolzIn(l); ok {
-			l, format = in, Bcolz
-		}
-	}
-	if format == Directory {
-		file, err := arrayFile(l)
-		if err != nil {
-			return nil, err
-		}
-		return openFrame(file, frame)
-	}
-	if o.Durable {
-		return nil, fmt.Errorf("%w: durable changes in place of an array of format %s", errors.ErrUnsupported, format)
-	}
-	if o.DType != nil {
-		return nil, fmt.Errorf("%w: an array of format %s stores its dtype, which cannot be set", ndarray.ErrParam, format)
-	}
-	switch format {
-	case NPY:
-		if o.Write {
-			return array(npy.OpenWith(l.File, &npy.OpenOptions{Write: true, Lock: o.Lock}))
-		}
-		return array(f.npy(l.File))
-	case Bcolz:
-		return openBcolz(l, &bcolz.OpenOptions{Write: o.Write, AllowLossy: o.AllowLossy, Lock: o.Lock})
-	}
-	return array(hdf5.Open(l.File, l.Object, &hdf5.OpenOptions{Write: o.Write, AllowLossy: o.AllowLossy, Lock: o.Lock, Library: o.Library, ExternalDir: o.ExternalDir, Missing: o.Missing, Unlocked: o.Unlocked, File: f.release()}))
-}
-
-// frame opens a b2nd or Caterva array, or a plain frame as an array with one dimension. C-Blosc2
-// opens the file again if it must read or write the array.
-func (f *openFile) frame(name string, o *b2nd.OpenOptions) (*ndarray.Array, error) {
-	if o.Library || f.file == nil { // a directory, or opened for writing
-		return openFrame(name, o)
-	}
-	b, err := f.reader(name, o)
-	if errors.Is(err, errors.ErrUnsupported) {
-		return openFrame(name, o)
-	}
-	return array(b, err)
-}
-
-// reader opens a contiguous frame for reading.
-func (f *openFile) reader(name string, o *b2nd.OpenOptions) (ndarray.Backend, error) {
-	file, size, done, err := f.take()
-	if err != nil {
-		return nil, err
-	}
-	b, err := b2nd.OpenReaderAt(file, size, name, o)
-	if err != nil {
-		return nil, errors.Join(err, done())
-	}
-	return &member{Backend: b, close: done, file: file}, nil
-}
-
-// npy opens a .npy file for reading.
-func (f *openFile) npy(name string) (ndarray.Backend, error) {
-	file, size, done, err := f.take()
-	if err != nil {
-		return nil, err
-	}
-	b, err := npy.OpenReaderAt(file, size, name)
-	return owned(b, err, done)
-}
-
-// openShards opens an array of which each directory has some of the chunks or columns.
-func openShards(l locate.Location, format Format, o OpenOptions) (*ndarray.Array, error) {
-	if o.Write || o.Library {
-		return nil, fmt.Errorf("%w: writing to shards, or reading them with a C library alone", errors.ErrUnsupported)
-	}
-	roots := []fs.FS{os.DirFS(l.File)}
-	for _, dir := range o.Shards {
-		if _, err := os.Stat(dir); err != nil {
-			return nil, err
-		}
-		roots = append(roots, os.DirFS(dir))
-	}
-	switch fsys := shards.FS(roots...); {
-	case format == B2ND:
-		return array(b2nd.OpenFS(fsys, &b2nd.OpenOptions{DType: o.DType}))
-	case format == Bcolz && o.DType == nil:
-		return openCarray(fsys, l, nil)
-	}
-	return nil, fmt.Errorf("%w: OpenOptions.Shards, with DType or for an array of format %s", ndarray.ErrParam, format)
-}
-
-// openFrame opens a b2nd or Caterva array, or a plain frame as an array with one dimension.
-func openFrame(file string, o *b2nd.OpenOptions) (*ndarray.Array, error) {
-	a, err := array(b2nd.Open(file, o))
-	if !isPlain(file, err) {
-		return a, err
-	}
-	if o.Write || o.Durable {
-		return nil, fmt.Errorf("%w: writing to a frame without an array", errors.ErrUnsupported)
-	}
-	return array(b2nd.OpenFrame(file, &b2nd.OpenOptions{DType: o.DType, Metadata: o.Metadata}))
-}
-
-// isPlain reports whether opening a frame failed because it contains no array.
-func isPlain(file string, err error) bool {
-	if errors.Is(err, errors.ErrUnsupported) {
-		return isObjects(file)
-	}
-	if !errors.Is(err, ndarray.ErrFormat) {
-		return false
-	}
-	f, err := frameio.Open(file, nil)
-	if err != nil {
-		return false
-	}
-	h := f.Header()
-	_, isB2nd := h.Metalayer(b2ndmeta.Name)
-	_, isCaterva := h.Metalayer(b2ndmeta.CatervaName)
-	return f.Close() == nil && !isB2nd && !isCaterva
-}
-
-// isObjects reports whether a file is an array of Python objects.
-func isObjects(file string) bool {
-	f, info, err := regularfile.Open(file)
-	if err != nil {
-		return false
-	}
-	is := detect.IsObjects(f, info.Size())
-	return f.Close() == nil && is
-}
-
-// openBcolz opens the bcolz array at a location.
-func openBcolz(l locate.Location, o *bcolz.OpenOptions) (*ndarray.Array, error) {
-	return bcolzArray(l,
-		func() (*bcolz.Table, error) { return bcolz.OpenTable(l.File, o) },
-		func() (*ndarray.Array, error) { return array(bcolz.Open(l.File, o)) })
-}
-
-// bcolzArray opens a carray, the column of a ctable at the location's path, or a ctable as an array
-// of structures.
-func bcolzArray(l locate.Location, table func() (*bcolz.Table, error), carray func() (*ndarray.Array, error)) (*ndarray.Array, error) {
-	column := strings.Trim(l.Object, "/")
-	t, err := table()
+// openShards opens the source of an array of which each directory has some of the chunks or
+// columns.
+func openShards(l locate.Location, format Format, o OpenOptions) (*tree.Source, error) {
 	switch {
-	case errors.Is(err, ndarray.ErrFormat) && column == "":
-		return carray()
-	case errors.Is(err, ndarray.ErrFormat):
-		return nil, fmt.Errorf("%w: a bcolz carray is one array, it has no %s", ndarray.ErrParam, l.Object)
-	case err != nil:
-		return nil, err
-	case column == "":
-		return array(t.Records())
+	case o.Write || o.Library:
+		return nil, fmt.Errorf("%w: writing to shards, or reading them with a C library alone", errors.ErrUnsupported)
+	case format != B2ND && format != Bcolz || format == Bcolz && o.DType != nil:
+		return nil, fmt.Errorf("%w: OpenOptions.Shards, with DType or for an array of format %s", ndarray.ErrParam, format)
 	}
-	return array(t.Column(column))
+	return tree.Shards(l.File, string(format), o.Shards)
 }
 
 // array returns an Array backed by a newly opened backend.
@@ -535,20 +360,6 @@ func array(b ndarray.Backend, err error) (*ndarray.Array, error) {
 		return nil, errors.Join(err, b.Close())
 	}
 	return a, nil
-}
-
-// checkObject returns an error unless the location has a path exactly if the format needs one.
-func checkObject(f Format, l locate.Location) error {
-	named := strings.Trim(l.Object, "/") != ""
-	switch {
-	case (f == B2ND || f == Caterva || f == NPY) && named:
-		return fmt.Errorf("%w: a file of format %s contains one array, it has no %s", ndarray.ErrParam, f, l.Object)
-	case f == Directory && !named:
-		return fmt.Errorf("%w: a directory holds many arrays, name one as %s:/path", ndarray.ErrParam, l.File)
-	case f == HDF5 && !named:
-		return fmt.Errorf("%w: an HDF5 file can hold many arrays, name one as %s:/path", ndarray.ErrParam, l.File)
-	}
-	return nil
 }
 
 // Draft is an array that is not committed yet. It is written under a temporary name next to its
@@ -597,6 +408,20 @@ func forName(file string) (f Format, ok bool) {
 	return Format(name), ok
 }
 
+// checkObject returns an error unless the location of a new array has a path exactly if the format
+// needs one.
+func checkObject(f Format, l locate.Location) error {
+	switch f {
+	case B2ND, Caterva, NPY:
+		return tree.CheckOne(string(f), l.Object)
+	case Directory:
+		return directories.CheckNamed(l.File, l.Object)
+	case HDF5:
+		return h5tree.CheckNamed(l.File, l.Object)
+	}
+	return nil
+}
+
 func create(ctx context.Context, location string, spec ndarray.Spec, o CreateOptions) (_ *Draft, err error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -605,7 +430,7 @@ func create(ctx context.Context, location string, spec ndarray.Spec, o CreateOpt
 	if err != nil {
 		return nil, err
 	}
-	if isURL(l.File) {
+	if urlfile.IsURL(l.File) {
 		return nil, fmt.Errorf("%w: creating an array at a URL", errors.ErrUnsupported)
 	}
 	if o.Format == "" {

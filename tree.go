@@ -79,10 +79,10 @@ type TreeStats struct {
 
 // CopyTree copies a tree to a new HDF5 file, a new bcolz ctable, or a new TreeStore (.b2z or .b2d)
 // or EmbedStore (.b2e) of python-blosc2, according to the extension of dst, or otherwise to a
-// directory of b2nd files (directory.go documents the layout). src is the tree of an HDF5 file
-// or a group in it, a bcolz ctable, a directory of arrays, or a container of python-blosc2. A
-// ctable cannot contain groups, or arrays of different lengths. The committed datatypes of an
-// untrusted tree cannot be kept, which is a Problem.
+// directory of b2nd files (package internal/tree/directories documents the layout). src is the tree
+// of an HDF5 file or a group in it, a bcolz ctable, a directory of arrays, or a container of
+// python-blosc2. A ctable cannot contain groups, or arrays of different lengths. The committed
+// datatypes of an untrusted tree cannot be kept, which is a Problem.
 //
 // dst may be FILE:/group for a new group of a new or existing container. In an existing .b2d the
 // group is one new directory. An existing .b2z or .b2e is written again as a whole, with its other

@@ -17,6 +17,7 @@ import (
 	"github.com/hyperslab/hyperslab/internal/format/cframe"
 	"github.com/hyperslab/hyperslab/internal/format/detect"
 	"github.com/hyperslab/hyperslab/internal/location/urlfile"
+	"github.com/hyperslab/hyperslab/internal/tree/directories"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/b2nd"
 )
@@ -45,7 +46,7 @@ func (t *frameTarget) checkName(at string, group bool) error {
 	if at == "/" {
 		return nil
 	}
-	_, err := fileName(at[strings.LastIndexByte(at, '/')+1:], group)
+	_, err := directories.FileName(at[strings.LastIndexByte(at, '/')+1:], group)
 	return err
 }
 
@@ -186,7 +187,7 @@ func (d arrayFiles) drop(key, ext string) error {
 func place(dir, path string, group bool) (string, error) {
 	parts := strings.FieldsFunc(path, func(r rune) bool { return r == '/' })
 	for i, name := range parts {
-		file, err := fileName(name, group || i < len(parts)-1)
+		file, err := directories.FileName(name, group || i < len(parts)-1)
 		if err != nil {
 			return "", err
 		}

@@ -13,8 +13,9 @@ import (
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/internal/blosc/stores"
 	"github.com/hyperslab/hyperslab/internal/hdf5/h5attr"
-	"github.com/hyperslab/hyperslab/internal/location/locate"
+	"github.com/hyperslab/hyperslab/internal/tree"
 	"github.com/hyperslab/hyperslab/internal/tree/converted"
+	"github.com/hyperslab/hyperslab/internal/tree/directories"
 	"github.com/hyperslab/hyperslab/internal/tree/textview"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/hdf5"
@@ -29,12 +30,6 @@ func (s copySource) root() string { return "/" + strings.Trim(s.location.Object,
 // prefix returns the root, or "" for "/".
 func (s copySource) prefix() string { return strings.TrimSuffix(s.root(), "/") }
 
-// hdf5 returns the open HDF5 file of a trusted source, or nil.
-func (s copySource) hdf5() *h5.File { return s.file }
-
-// stores returns the open container of a trusted source, or nil.
-func (s copySource) stores() *stores.Store { return s.store }
-
 // frame opens the frame at a path of the source and returns the extension of its file. The frame is
 // nil if the source is not a tree of frames, or if it is untrusted and therefore read by workers
 // only.
@@ -47,15 +42,12 @@ func (s copySource) frame(at string) (*stores.Frame, string, error) {
 		f, err := c.Frame(x)
 		return f, path.Ext(x.Member.Name), err
 	}
-	if s.Format != Directory || s.outside != nil {
+	x, ok := tree.As[directories.Holder](s.tree)
+	if !ok {
 		return nil, "", nil
 	}
-	l := locate.Location{File: s.location.File, Object: at}
-	if _, ok := bcolzIn(l); ok {
-		return nil, "", nil
-	}
-	file, err := arrayFile(l)
-	if err != nil {
+	file, err := x.Frame(at)
+	if err != nil || file == "" {
 		return nil, "", err
 	}
 	if info, err := os.Stat(file); err != nil || !info.Mode().IsRegular() {

@@ -15,12 +15,15 @@ import (
 	"github.com/hyperslab/hyperslab/internal/format/b2store"
 	"github.com/hyperslab/hyperslab/internal/format/msgpack"
 	"github.com/hyperslab/hyperslab/internal/grid"
+	"github.com/hyperslab/hyperslab/internal/tree/containers"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/b2nd"
 )
 
-// textRows is the number of strings that are copied in one step.
-const textRows = 1 << 14
+const (
+	textRows   = 1 << 14 // strings that are copied in one step
+	rowsAtOnce = 1 << 16 // marks of null rows that are copied in one step
+)
 
 // tableTarget is a CTable in a .b2z or .b2d. Its arrays are columns.
 type tableTarget struct {
@@ -48,7 +51,7 @@ func (t *tableTarget) plan(item *treeItem) (bool, error) {
 		return false, nil
 	}
 	if item.path == "/" {
-		t.fromTable = item.entry.Type == ctable
+		t.fromTable = item.entry.Type == containers.Table
 		return false, nil
 	}
 	return true, nil
@@ -527,4 +530,9 @@ func (t *tableTarget) writeMask(ctx context.Context, item *treeItem) (err error)
 		}
 		return nil
 	})
+}
+
+// rowRegion returns the region of n rows of an array of one dimension.
+func rowRegion(first, n int64) ndarray.Region {
+	return ndarray.Region{Start: []int64{first}, Shape: []int64{n}}
 }

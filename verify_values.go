@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hyperslab/hyperslab/internal/tree/frames"
 	"github.com/hyperslab/hyperslab/internal/verify"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
@@ -21,7 +22,7 @@ const textsAtOnce = 1024
 // error, and adds its findings to r.
 func checkValues(ctx context.Context, path string, r *verify.Report, o *VerifyOptions) error {
 	f := Format(r.Format)
-	if !isStore(f) && (f != B2ND || !isObjects(path)) {
+	if !isStore(f) && (f != B2ND || !frames.IsObjects(path)) {
 		return nil
 	}
 	var u *Untrusted
@@ -54,6 +55,14 @@ func checkValues(ctx context.Context, path string, r *verify.Report, o *VerifyOp
 		return r.Add(verify.Finding{Object: strings.TrimPrefix(at, "/"), What: what, Offset: -1, Chunk: -1, Err: bareFrame(err)}, cmp.Or(o.MaxFindings, 1000))
 	})
 	return errors.Join(err, t.Close())
+}
+
+// bareFrame returns err without the operation and the path of package b2nd.
+func bareFrame(err error) error {
+	if e, ok := errors.AsType[*ndarray.Error](err); ok {
+		return e.Err
+	}
+	return err
 }
 
 // isContent reports whether an error is caused by the content of a file.

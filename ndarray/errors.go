@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"strings"
 
 	"github.com/hyperslab/hyperslab/internal/errs"
 	"github.com/hyperslab/hyperslab/internal/files/filelock"
@@ -53,15 +54,23 @@ func (e *Error) Error() string {
 
 func (e *Error) Unwrap() error { return e.Err }
 
+// descriptors is the directory of the open files of the process. A path in it is no name of a file
+// for users.
+const descriptors = "/proc/self/fd/"
+
 // Wrap returns err as an *Error with op and path. It is for backends. A nil err stays nil, and an
-// error that contains an *Error with a path is returned unchanged. A missing file (fs.ErrNotExist)
-// also matches ErrNotFound, and an existing one (fs.ErrExist) ErrExists.
+// error that contains an *Error with a path is returned unchanged, unless that path is one of a
+// descriptor. A missing file (fs.ErrNotExist) also matches ErrNotFound, and an existing one
+// (fs.ErrExist) ErrExists.
 func Wrap(op, path string, err error) error {
 	if err == nil {
 		return nil
 	}
 	if e := (*Error)(nil); errors.As(err, &e) && e.Path != "" {
-		return err
+		if !strings.HasPrefix(e.Path, descriptors) {
+			return err
+		}
+		err = e.Err
 	}
 	for _, t := range []struct{ is, mark error }{{fs.ErrNotExist, ErrNotFound}, {fs.ErrExist, ErrExists}} {
 		if errors.Is(err, t.is) && !errors.Is(err, t.mark) {

@@ -43,6 +43,16 @@ var layers = []struct {
 	{"internal/hdf5/striped", 30, false},
 	{"internal/verify/scan", 20, false},
 	{"internal/tree/shards", 50, false},
+	{"internal/tree", 55, false},
+	{"internal/tree/frames", 61, false},
+	{"internal/tree/npyfile", 61, false},
+	{"internal/tree/carrays", 61, false},
+	{"internal/tree/h5tree", 61, false},
+	{"internal/tree/containers", 62, false},
+	{"internal/tree/directories", 62, false},
+	{"internal/tree/opener", 63, false},
+	{"internal/tree/isolated", 64, false},
+	{"internal/tree/treetest", 65, false},
 	{"internal/format/npy", 15, false},
 	{"internal/picture", 20, false},
 	{"internal/cf", 20, false},
@@ -115,7 +125,7 @@ func allowedOutside(dir, imp string) bool {
 		return dir == "serve" || dir == "remote" || dir == "internal/verify/scan" || dir == "cmd/hyperslab/internal/parquet" // compressed responses, index files, metalayers, pages
 	case strings.HasPrefix(imp, "github.com/stretchr/testify"), imp == "pgregory.net/rapid", imp == "go.uber.org/goleak":
 		// These packages contain tests that other packages run.
-		return dir == "ndarray/ndarraytest" || dir == "internal/testkit/samples" || dir == "internal/testkit/leak" || dir == "internal/testkit/testutil" || strings.HasPrefix(dir, "crosscheck")
+		return dir == "ndarray/ndarraytest" || dir == "internal/testkit/samples" || dir == "internal/testkit/leak" || dir == "internal/testkit/testutil" || dir == "internal/tree/treetest" || strings.HasPrefix(dir, "crosscheck")
 	case strings.HasPrefix(imp, "github.com/landlock-lsm/go-landlock"), strings.HasPrefix(imp, "github.com/elastic/go-seccomp-bpf"), imp == "golang.org/x/net/bpf":
 		return dir == "internal/sandbox/worker" // restrictions of a worker process
 	case imp == "golang.org/x/net/html":

@@ -1,24 +1,21 @@
 // The program's side of an array that a worker reads: a backend that sends requests to the worker
 // and validates the responses.
 
-package hyperslab
+package isolated
 
 import (
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"runtime"
-	"strings"
 
+	"github.com/hyperslab/hyperslab/internal/format"
 	"github.com/hyperslab/hyperslab/internal/grid"
 	"github.com/hyperslab/hyperslab/internal/sandbox/worker"
+	"github.com/hyperslab/hyperslab/internal/tree"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
-
-// service reads arrays and lists files.
-const service worker.Service[suspect, request] = "hyperslab.file"
 
 // windowBytes is the size of the shared memory. It is divided into slots, so that the worker can
 // fill some while the program empties another.
@@ -27,8 +24,6 @@ const windowBytes = 32 << 20
 // slotBytes is the size of a slot for reading elements, unless a chunk is larger. It is small, so
 // that data decoded by the worker is still in the processor's cache when the program copies it.
 const slotBytes = 2 << 20
-
-func init() { service.Register(serve) }
 
 // A request asks a worker for the result of Verb:
 //
@@ -52,12 +47,11 @@ type request struct {
 
 // remote is the backend of an array that a worker reads.
 type remote struct {
-	readOnly
+	tree.ReadOnly
 	client *worker.Client[request]
 	path   string // request.Path
-	close  func() error
 	meta   ndarray.Meta
-	limits limits
+	limits format.Limits
 	level  worker.Level
 }
 
@@ -69,52 +63,6 @@ var (
 	_ ndarray.UniformTeller   = (*remote)(nil)
 	_ ndarray.NullReader      = (*remote)(nil)
 )
-
-// isolate opens the array in a worker. After an error the caller keeps ownership of the file.
-func (s *suspect) isolate(ctx context.Context) (*ndarray.Array, error) {
-	r, err := s.remote(ctx)
-	if err != nil {
-		return nil, err
-	}
-	a, err := ndarray.New(r)
-	if err != nil {
-		return nil, errors.Join(err, r.client.Close())
-	}
-	return a, nil
-}
-
-// client returns a client of a worker for the file.
-func (s *suspect) client() (*worker.Client[request], error) {
-	cfg := worker.Config{
-		Files: []*os.File{s.file}, Names: []string{s.fileName()},
-		Limits: worker.Limits{Memory: s.Limits.Memory, CPU: s.Limits.CPU, Wall: s.Limits.Wall, Window: windowBytes},
-	}
-	if s.full {
-		cfg.Require = worker.Full
-	}
-	return service.Client(cfg, *s)
-}
-
-// fileName returns the name of the file without the path of an object in it.
-func (s *suspect) fileName() string {
-	if s.Object == "" {
-		return s.Name
-	}
-	return strings.TrimSuffix(s.Name, ":"+s.Object)
-}
-
-func (s *suspect) remote(ctx context.Context) (*remote, error) {
-	client, err := s.client()
-	if err != nil {
-		return nil, err
-	}
-	r := &remote{client: client, limits: s.Limits, close: func() error { return errors.Join(client.Close(), s.file.Close()) }}
-	if err := r.load(ctx, s.Name); err != nil {
-		return nil, errors.Join(err, client.Close())
-	}
-	r.level = client.Level()
-	return r, nil
-}
 
 // load requests the Meta of the array and validates it.
 func (r *remote) load(ctx context.Context, name string) error {
@@ -137,7 +85,8 @@ func (r *remote) load(ctx context.Context, name string) error {
 
 func (r *remote) Meta() ndarray.Meta { return r.meta }
 
-func (r *remote) Close() error { return r.close() }
+// Close does nothing: the worker continues to serve other arrays until its tree is closed.
+func (r *remote) Close() error { return nil }
 
 // ask decodes the result of a verb into v.
 func (r *remote) ask(ctx context.Context, verb string, g ndarray.Region, v any) error {

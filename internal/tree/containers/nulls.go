@@ -1,6 +1,6 @@
 // Null rows of the columns of a CTable.
 
-package hyperslab
+package containers
 
 import (
 	"bytes"
@@ -16,6 +16,7 @@ import (
 	"github.com/hyperslab/hyperslab/internal/elements/numbers"
 	"github.com/hyperslab/hyperslab/internal/format"
 	"github.com/hyperslab/hyperslab/internal/format/b2store"
+	"github.com/hyperslab/hyperslab/internal/tree"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -55,7 +56,7 @@ func nullError(t *stores.Table, of b2store.Column) error {
 }
 
 // nullMask reads the marks of a mask, which has the opposite meaning.
-func nullMask(ctx context.Context, m *member, dst []bool, first int64) error {
+func nullMask(ctx context.Context, m *tree.Member, dst []bool, first int64) error {
 	b := make([]byte, len(dst))
 	if err := m.ReadRegion(ctx, b, rowRegion(first, int64(len(dst))), 0); err != nil {
 		return err

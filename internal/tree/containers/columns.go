@@ -1,6 +1,6 @@
 // Columns of a CTable of python-blosc2.
 
-package hyperslab
+package containers
 
 import (
 	"cmp"
@@ -20,6 +20,7 @@ import (
 	"github.com/hyperslab/hyperslab/internal/format/b2store"
 	"github.com/hyperslab/hyperslab/internal/format/detect"
 	"github.com/hyperslab/hyperslab/internal/grid"
+	"github.com/hyperslab/hyperslab/internal/tree"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/b2nd"
 )
@@ -121,7 +122,7 @@ func tableError(t *stores.Table, what, got, want string, err error) error {
 }
 
 // openPart opens the array at a key below that of a table. name is for errors; "": the key.
-func openPart(s *stores.Store, t *stores.Table, key, name string) (*member, error) {
+func openPart(s *stores.Store, t *stores.Table, key, name string) (*tree.Member, error) {
 	x := t.Part(key)
 	if x == nil {
 		return nil, tableError(t, key, "none", "an array", format.ErrCorrupt)
@@ -134,14 +135,14 @@ func openPart(s *stores.Store, t *stores.Table, key, name string) (*member, erro
 	if err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
-	return &member{Backend: r, close: f.Close}, nil
+	return &tree.Member{Backend: r, Done: f.Close}, nil
 }
 
 // column is a column of a table, without its deleted rows.
 type column struct {
 	rows  *tableRows
 	meta  ndarray.Meta
-	parts []*member // the arrays of the column; its values or their index first
+	parts []*tree.Member // the arrays of the column; its values or their index first
 
 	// text reads stored rows of a column of strings; nil: the rows of the first part are the
 	// values.
@@ -149,14 +150,12 @@ type column struct {
 
 	// nulls sets the marks of stored rows that are null; nil: no row is.
 	nulls func(ctx context.Context, dst []bool, first int64) error
-
-	close func() error // of the store, if it is the column's own
 }
 
 // openColumn opens a column of a table.
 func openColumn(s *stores.Store, x *stores.Object, name string) (_ *column, err error) {
 	t, ctx := x.Table, context.Background()
-	c := &column{close: func() error { return nil }}
+	c := &column{}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, c.Close())
@@ -166,7 +165,7 @@ func openColumn(s *stores.Store, x *stores.Object, name string) (_ *column, err 
 		return nil, err
 	}
 	key := b2store.TableColumns + "/" + x.Column.Path
-	part := func(key string) (*member, error) {
+	part := func(key string) (*tree.Member, error) {
 		m, err := openPart(s, t, key, name)
 		if err == nil {
 			c.parts = append(c.parts, m)
@@ -200,7 +199,7 @@ func openColumn(s *stores.Store, x *stores.Object, name string) (_ *column, err 
 			return nil, err
 		}
 	case "vlstring":
-		c.meta.Format = string(B2ND)
+		c.meta.Format = detect.B2ND
 		c.text = func(ctx context.Context, dst []string, first int64) error {
 			return jsonStrings(ctx, values, dst, nil, first)
 		}
@@ -209,7 +208,7 @@ func openColumn(s *stores.Store, x *stores.Object, name string) (_ *column, err 
 		}
 	case "vlbytes", "object", "struct", "list":
 		c.text = func(ctx context.Context, dst []string, first int64) error {
-			return readStrings(ctx, values, dst, rowRegion(first, int64(len(dst))))
+			return tree.ReadStrings(ctx, values, dst, rowRegion(first, int64(len(dst))))
 		}
 		c.nulls = c.nullTexts("null")
 	case "timestamp":
@@ -259,8 +258,8 @@ func rowRegion(first, n int64) ndarray.Region {
 
 // jsonStrings reads strings that are stored as JSON. A null one is "", and has a mark in nulls
 // unless that is nil.
-func jsonStrings(ctx context.Context, m *member, dst []string, nulls []bool, first int64) error {
-	if err := readStrings(ctx, m, dst, rowRegion(first, int64(len(dst)))); err != nil {
+func jsonStrings(ctx context.Context, m *tree.Member, dst []string, nulls []bool, first int64) error {
+	if err := tree.ReadStrings(ctx, m, dst, rowRegion(first, int64(len(dst)))); err != nil {
 		return err
 	}
 	for i, text := range dst {
@@ -279,7 +278,7 @@ func jsonStrings(ctx context.Context, m *member, dst []string, nulls []bool, fir
 }
 
 // dictionary prepares the strings of a column of codes.
-func (c *column) dictionary(ctx context.Context, t *stores.Table, of b2store.Column, words *member) error {
+func (c *column) dictionary(ctx context.Context, t *stores.Table, of b2store.Column, words *tree.Member) error {
 	codes, m := c.parts[0], c.parts[0].Meta()
 	list := words.Meta()
 	if m.DType.Kind != ndarray.Int || m.DType.Size != 4 || len(m.Shape) != 1 || list.Format != detect.Objects {
@@ -325,7 +324,7 @@ func (c *column) dictionary(ctx context.Context, t *stores.Table, of b2store.Col
 }
 
 // utf8 prepares the strings of a column of offsets.
-func (c *column) utf8(t *stores.Table, key string, data *member) error {
+func (c *column) utf8(t *stores.Table, key string, data *tree.Member) error {
 	offsets, m, d := c.parts[0], c.parts[0].Meta(), data.Meta()
 	if m.DType.Kind != ndarray.Int || m.DType.Size != 8 || len(m.Shape) != 1 || d.DType.Kind != ndarray.Uint || d.DType.Size != 1 || len(d.Shape) != 1 {
 		return tableError(t, key, fmt.Sprintf("%v and %v", m.DType, d.DType), "one dimension of int64 offsets and one of bytes", format.ErrCorrupt)
@@ -432,13 +431,13 @@ func (c *column) ReadStrings(ctx context.Context, dst []string, region ndarray.R
 
 // Attrs reads the attributes of the column's array.
 func (c *column) Attrs(ctx context.Context) (ndarray.Attrs, error) {
-	return attrsOf(ctx, c.parts[0])
+	return tree.AttrsOf(ctx, c.parts[0])
 }
 
 // Storage reports the compressed bytes of all arrays of the column, with those of deleted rows.
 func (c *column) Storage(ctx context.Context) (total ndarray.Storage, err error) {
 	for _, m := range c.parts {
-		s, err := storageOf(ctx, m)
+		s, err := tree.StorageOf(ctx, m)
 		if err != nil {
 			return total, err
 		}
@@ -458,18 +457,15 @@ func (c *column) StoredDType() string {
 	if c.text != nil {
 		return ""
 	}
-	return storedDType(c.parts[0])
+	return tree.StoredDType(c.parts[0])
 }
-
-// setClose sets the function that Close calls after it has closed the arrays.
-func (c *column) setClose(f func() error) { c.close = f }
 
 // Close closes the column.
 func (c *column) Close() (err error) {
 	for _, m := range c.parts {
 		err = errors.Join(err, m.Close())
 	}
-	return errors.Join(err, c.close())
+	return err
 }
 
 // records is a table as an array of structures.
@@ -477,13 +473,12 @@ type records struct {
 	meta    ndarray.Meta
 	columns []*column
 	attrs   func(ctx context.Context) (ndarray.Attrs, error) // of the table
-	close   func() error
 }
 
 // openRecords opens a table as an array of structures. It returns errors.ErrUnsupported for a table
 // without columns, and for columns of strings of variable length.
 func openRecords(s *stores.Store, t *stores.Table, name string) (_ *records, err error) {
-	r := &records{close: func() error { return nil }}
+	r := &records{}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, r.Close())
@@ -519,7 +514,7 @@ func openRecords(s *stores.Store, t *stores.Table, name string) (_ *records, err
 		return nil, err
 	}
 	r.attrs = func(ctx context.Context) (ndarray.Attrs, error) {
-		return (&walker{ctx: ctx}).storedAttrs(s, name, t.Key)
+		return groupAttrs(ctx, s, name, t.Key)
 	}
 	return r, grid.Check(r.meta.Shape, r.meta.DType.Size)
 }
@@ -569,12 +564,10 @@ func (r *records) Storage(ctx context.Context) (total ndarray.Storage, err error
 // StoredDType returns the element type.
 func (r *records) StoredDType() string { return r.meta.DType.NumPy().String() }
 
-func (r *records) setClose(f func() error) { r.close = f }
-
 // Close closes all columns.
 func (r *records) Close() (err error) {
 	for _, c := range r.columns {
 		err = errors.Join(err, c.Close())
 	}
-	return errors.Join(err, r.close())
+	return err
 }

@@ -1,37 +1,17 @@
-// The worker's side: it checks the file, opens the array, and answers requests.
+// The worker's side of an array.
 
-package hyperslab
+package isolated
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 
 	"github.com/hyperslab/hyperslab/internal/grid"
 	"github.com/hyperslab/hyperslab/internal/sandbox/worker"
+	"github.com/hyperslab/hyperslab/internal/tree"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
-
-// serve begins a worker for one array, or for all objects of a file.
-func serve(s *worker.Session, x *suspect) (worker.Handler[request], error) {
-	if len(s.Files) != 1 {
-		return nil, fmt.Errorf("%w: %d files", worker.ErrProtocol, len(s.Files))
-	}
-	x.file = s.Files[0]
-	if x.Whole {
-		return serveTree(s, x)
-	}
-	b, err := x.backend(context.Background())
-	if err != nil {
-		return nil, bare(err)
-	}
-	a, err := ndarray.New(b)
-	if err != nil {
-		return nil, cause(err)
-	}
-	return &arrayHandler{array: a, backend: b}, nil
-}
 
 // An arrayHandler answers requests for one array.
 type arrayHandler struct {
@@ -45,18 +25,10 @@ type arrayHandler struct {
 	whole []byte
 }
 
-// Call returns the result of a request.
-func (h *arrayHandler) Call(q *request) (any, error) {
-	v, err := h.yield(q)
-	return v, cause(err)
-}
-
-var _ worker.Filler[request] = (*arrayHandler)(nil)
-
-// Beside reports whether the request can run concurrently with others. Reads of whole boxes can,
+// beside reports whether the request can run concurrently with others. Reads of whole boxes can,
 // because they keep no data, unless the program allows only one goroutine. If data is kept, a call
 // must discard it first.
-func (h *arrayHandler) Beside(q *request) bool { return h.whole == nil && q.all() && !q.Alone }
+func (h *arrayHandler) beside(q *request) bool { return h.whole == nil && q.all() && !q.Alone }
 
 // all reports whether the requested part is the whole box.
 func (q *request) all() bool {
@@ -68,7 +40,8 @@ func (h *arrayHandler) same(q *request) bool {
 	return slices.Equal(h.about.Start, q.Start) && slices.Equal(h.about.Shape, q.Shape)
 }
 
-func (h *arrayHandler) yield(q *request) (any, error) {
+// answer returns the result of a request.
+func (h *arrayHandler) answer(q *request) (any, error) {
 	ctx := context.Background()
 	switch q.Verb {
 	case "meta":
@@ -78,7 +51,10 @@ func (h *arrayHandler) yield(q *request) (any, error) {
 	case "storage":
 		return h.array.Storage(ctx)
 	case "chunk":
-		return chunkBytes(ctx, h.backend, q.Start)
+		if len(q.Start) != 1 {
+			return nil, fmt.Errorf("%w: chunk %v", worker.ErrProtocol, q.Start)
+		}
+		return tree.ChunkBytes(ctx, h.backend, q.Start[0])
 	case "uniform":
 		var err error
 		h.uniform, err = h.array.Uniform(ctx)
@@ -115,25 +91,8 @@ func (h *arrayHandler) yield(q *request) (any, error) {
 	return nil, fmt.Errorf("%w: verb %q", worker.ErrProtocol, q.Verb)
 }
 
-// chunkBytes returns the stored bytes of the chunk whose number is the only element of at.
-func chunkBytes(ctx context.Context, b ndarray.Backend, at []int64) (int64, error) {
-	m, ok := ndarray.As[ndarray.ChunkMeasurer](b)
-	if !ok {
-		return 0, fmt.Errorf("%w: space of single chunks", errors.ErrUnsupported)
-	}
-	if len(at) != 1 {
-		return 0, fmt.Errorf("%w: chunk %v", worker.ErrProtocol, at)
-	}
-	return m.ChunkBytes(ctx, at[0])
-}
-
-// Fill copies the elements of a part of a region to dst. If the part is smaller than the region,
+// read copies the elements of a part of a region to a slot. If the part is smaller than the region,
 // the region is read once and kept.
-func (h *arrayHandler) Fill(q *request, dst []byte) (int, error) {
-	n, err := h.read(q, dst)
-	return int(n), cause(err)
-}
-
 func (h *arrayHandler) read(q *request, to []byte) (int64, error) {
 	whole, item := ndarray.Region{Start: q.Start, Shape: q.Shape}, int64(h.array.DType().Size)
 	for _, g := range []ndarray.Region{whole, q.Part} {
@@ -179,12 +138,4 @@ func inside(part, whole ndarray.Region) bool {
 		}
 	}
 	return true
-}
-
-// cause returns err without its operation and name, because the program adds them again.
-func cause(err error) error {
-	if e, ok := errors.AsType[*ndarray.Error](err); ok {
-		return e.Err
-	}
-	return err
 }

@@ -1,0 +1,191 @@
+// The driver, and the arrays of a directory.
+
+package directories
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+
+	"github.com/hyperslab/hyperslab/internal/files/regularfile"
+	"github.com/hyperslab/hyperslab/internal/format/detect"
+	"github.com/hyperslab/hyperslab/internal/tree"
+	"github.com/hyperslab/hyperslab/internal/tree/carrays"
+	"github.com/hyperslab/hyperslab/internal/tree/frames"
+	"github.com/hyperslab/hyperslab/ndarray"
+)
+
+// Format returns the driver.
+func Format() tree.Format {
+	return tree.Format{
+		Name:  detect.Directory,
+		Match: func(_ []byte, s *tree.Source) bool { return s.Is(detect.Directory) },
+		Open: func(ctx context.Context, s *tree.Source, _ *tree.OpenOptions) (tree.Tree, error) {
+			return &directory{s}, ctx.Err()
+		},
+		Part: part,
+	}
+}
+
+// CheckNamed returns an error for the path of the root of a directory.
+func CheckNamed(dir, path string) error { return tree.CheckNamed("a directory holds", dir, path) }
+
+// Holder is the ability of a trusted directory to name the files of its arrays.
+type Holder interface {
+	// Frame returns the file of the frame with the array at a path, or "" if it is an array of
+	// bcolz or the directory is untrusted.
+	Frame(path string) (string, error)
+}
+
+// directory is an open directory. The arrays of an untrusted one are checked one by one.
+type directory struct{ s *tree.Source }
+
+var _ Holder = (*directory)(nil)
+
+// Frame implements Holder.
+func (d *directory) Frame(path string) (string, error) {
+	if d.s.Trust != nil {
+		return "", nil
+	}
+	file, format, _, err := Find(d.s.Path, path)
+	if format != detect.B2ND {
+		return "", err
+	}
+	return file, err
+}
+
+func (d *directory) Close() error { return d.s.Close() }
+
+// source opens a file or directory below the root of the tree.
+func source(s *tree.Source, file, format string) (*tree.Source, error) {
+	if s.Trust == nil {
+		return tree.ByPath(file, format), nil
+	}
+	inside, err := filepath.Rel(s.Path, file)
+	if err != nil {
+		return nil, err
+	}
+	x, err := s.Inside(inside)
+	if err != nil {
+		return nil, err
+	}
+	if err = x.Unknown(); err == nil && !x.Is(format) {
+		err = fmt.Errorf("%w: %s has another format, want %s", ndarray.ErrFormat, filepath.Base(file), format)
+	}
+	if err != nil {
+		return nil, errors.Join(err, x.Close())
+	}
+	return x, nil
+}
+
+// part returns the source of the array at a path.
+func part(s *tree.Source, path string) (*tree.Source, string, error) {
+	if err := CheckNamed(s.Name, path); err != nil {
+		return nil, "", err
+	}
+	file, format, rest, err := Find(s.Path, path)
+	if err != nil {
+		return nil, "", err
+	}
+	x, err := source(s, file, format)
+	if err == nil && s.Trust != nil {
+		x.Name = s.At(path)
+	}
+	return x, rest, err
+}
+
+// member opens a file or directory of a known format below the root as a tree.
+func (d *directory) member(ctx context.Context, file, format string) (t tree.Tree, err error) {
+	s, err := source(d.s, file, format)
+	if err != nil {
+		return nil, err
+	}
+	if format == detect.Bcolz {
+		t, err = carrays.Open(ctx, s, nil)
+	} else {
+		t, err = frames.Open(ctx, s)
+	}
+	if err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	return t, nil
+}
+
+// Open opens the array at a path.
+func (d *directory) Open(ctx context.Context, path string, o *tree.ArrayOptions) (ndarray.Backend, error) {
+	if err := errors.Join(d.s.Ready(ctx), CheckNamed(d.s.Name, path)); err != nil {
+		return nil, err
+	}
+	file, format, rest, err := Find(d.s.Path, path)
+	if err != nil {
+		return nil, err
+	}
+	t, err := d.member(ctx, file, format)
+	if err != nil {
+		return nil, err
+	}
+	return tree.OpenArray(ctx, t, rest, o)
+}
+
+// GroupAttrs reads the attributes of a group: a directory, or a ctable and a group in it.
+func (d *directory) GroupAttrs(ctx context.Context, path string) (attrs ndarray.Attrs, err error) {
+	if err := d.s.Ready(ctx); err != nil {
+		return attrs, err
+	}
+	if in, rest, ok := Bcolz(d.s.Path, path); ok {
+		t, err := d.member(ctx, in, detect.Bcolz)
+		if err != nil {
+			return attrs, err
+		}
+		attrs, err = t.GroupAttrs(ctx, rest)
+		return attrs, errors.Join(err, t.Close())
+	}
+	dir, err := Group(d.s.Path, path)
+	if err == nil {
+		return d.attrs(ctx, dir)
+	}
+	if _, array := ArrayFile(d.s.Path, path); array == nil {
+		err = fmt.Errorf("%w: %s is an array, not a group", ndarray.ErrParam, tree.Root(path))
+	}
+	return attrs, err
+}
+
+// attrs reads the attributes of the group in a directory.
+func (d *directory) attrs(ctx context.Context, dir string) (attrs ndarray.Attrs, err error) {
+	name := filepath.Join(dir, GroupFile)
+	if !regularfile.Exists(name) {
+		return attrs, nil
+	}
+	t, err := d.member(ctx, name, detect.B2ND)
+	if err != nil {
+		return attrs, err
+	}
+	b, err := tree.OpenArray(ctx, t, "", nil)
+	if err != nil {
+		return attrs, err
+	}
+	attrs, err = tree.AttrsOf(ctx, b)
+	return attrs, errors.Join(err, b.Close())
+}
+
+// Metadata reads the metadata of an array. A group has none except its attributes.
+func (d *directory) Metadata(ctx context.Context, path string) (m tree.Metadata, err error) {
+	if err := d.s.Ready(ctx); err != nil || tree.IsRoot(path) {
+		return m, err
+	}
+	file, format, rest, err := Find(d.s.Path, path)
+	if errors.Is(err, ndarray.ErrNotFound) {
+		_, err := d.GroupAttrs(ctx, path)
+		return m, err
+	}
+	if err != nil {
+		return m, err
+	}
+	t, err := d.member(ctx, file, format)
+	if err != nil {
+		return m, err
+	}
+	m, err = t.Metadata(ctx, rest)
+	return m, errors.Join(err, t.Close())
+}

@@ -1,0 +1,134 @@
+// Names of the files of a directory of arrays.
+
+package directories
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"path/filepath"
+	"strings"
+
+	"github.com/hyperslab/hyperslab/internal/files/regularfile"
+	"github.com/hyperslab/hyperslab/internal/format/detect"
+	"github.com/hyperslab/hyperslab/ndarray"
+)
+
+// GroupFile is the file with the attributes of a group; it is not listed as an array.
+const GroupFile = detect.GroupFile
+
+const nameMax = 255 // maximum bytes of a file name
+
+// FileName returns the file name of a group or an array.
+func FileName(name string, group bool) (string, error) {
+	var b strings.Builder
+	dot := -1
+	if group && strings.HasSuffix(name, detect.ArrayExt) {
+		dot = len(name) - len(detect.ArrayExt)
+	}
+	for i := range len(name) {
+		c := name[i]
+		if c < ' ' || c == 0x7f || strings.IndexByte(`%/\:`, c) >= 0 || i == 0 && c == '.' || i == dot ||
+			i == 0 && strings.HasPrefix(name, "__") {
+			fmt.Fprintf(&b, "%%%02X", c)
+		} else {
+			b.WriteByte(c)
+		}
+	}
+	if !group {
+		b.WriteString(detect.ArrayExt)
+	}
+	if b.Len() > nameMax || name == "" {
+		return "", fmt.Errorf("%w: name %.40q of %d bytes in a directory, at most %d", errors.ErrUnsupported, name, len(name), nameMax)
+	}
+	return b.String(), nil
+}
+
+// entryName is the inverse of FileName. A name that FileName does not write is returned unchanged.
+func entryName(file string) string {
+	if name, err := url.PathUnescape(file); err == nil && !strings.Contains(name, "/") {
+		return name
+	}
+	return file
+}
+
+// Child finds a member of a directory by its name.
+func Child(dir, name string, group bool) (string, error) {
+	file, err := FileName(name, group)
+	if err == nil && regularfile.Exists(filepath.Join(dir, file)) {
+		return filepath.Join(dir, file), nil
+	}
+	if !group {
+		name += detect.ArrayExt
+	}
+	if name != filepath.Base(name) || strings.HasPrefix(name, ".") || !regularfile.Exists(filepath.Join(dir, name)) {
+		return "", fmt.Errorf("%w: no %s in %s", ndarray.ErrNotFound, name, dir)
+	}
+	return filepath.Join(dir, name), nil
+}
+
+// Group returns the directory of a group.
+func Group(dir, path string) (_ string, err error) {
+	for name := range strings.SplitSeq(strings.Trim(path, "/"), "/") {
+		if name == "" {
+			continue
+		}
+		if dir, err = Child(dir, name, true); err != nil {
+			return "", err
+		}
+	}
+	return dir, nil
+}
+
+// Bcolz returns the directory of bcolz that contains the object at a path of a directory of arrays,
+// and the path in it. ok is false if the path leads through none.
+func Bcolz(dir, path string) (in, rest string, ok bool) {
+	path = strings.Trim(path, "/")
+	if path == "" {
+		return "", "", false
+	}
+	parts := strings.Split(path, "/")
+	for i, name := range parts {
+		if i == len(parts)-1 {
+			if _, err := Child(dir, name, false); err == nil {
+				return "", "", false // the file NAME.b2nd hides the directory NAME
+			}
+		}
+		var err error
+		if dir, err = Child(dir, name, true); err != nil {
+			return "", "", false
+		}
+		if isBcolz(dir) {
+			return dir, strings.Join(parts[i+1:], "/"), true
+		}
+	}
+	return "", "", false
+}
+
+// isBcolz reports whether a directory contains a carray or a ctable.
+func isBcolz(dir string) bool {
+	is, err := detect.Dir(dir)
+	return err == nil && is == detect.Bcolz
+}
+
+// ArrayFile returns the file of the array at a path of a directory of arrays.
+func ArrayFile(dir, path string) (string, error) {
+	parts := strings.Split(strings.Trim(path, "/"), "/")
+	for _, name := range parts[:len(parts)-1] {
+		var err error
+		if dir, err = Child(dir, name, true); err != nil {
+			return "", err
+		}
+	}
+	return Child(dir, parts[len(parts)-1], false)
+}
+
+// Find returns the file or the directory of bcolz with the array at a path, its format, and the
+// path in it.
+func Find(dir, path string) (file, format, rest string, err error) {
+	if in, rest, ok := Bcolz(dir, path); ok {
+		return in, detect.Bcolz, rest, nil
+	}
+	file, err = ArrayFile(dir, path)
+	return file, detect.B2ND, "", err
+}

@@ -1,0 +1,2 @@
+// Package h5tree is the driver of HDF5.
+package h5tree

@@ -1,0 +1,2 @@
+// Package npyfile is the driver of the .npy files of NumPy.
+package npyfile

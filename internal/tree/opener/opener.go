@@ -1,0 +1,103 @@
+// The list of the drivers.
+
+package opener
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/hyperslab/hyperslab/internal/format/detect"
+	"github.com/hyperslab/hyperslab/internal/tree"
+	"github.com/hyperslab/hyperslab/internal/tree/carrays"
+	"github.com/hyperslab/hyperslab/internal/tree/containers"
+	"github.com/hyperslab/hyperslab/internal/tree/directories"
+	"github.com/hyperslab/hyperslab/internal/tree/frames"
+	"github.com/hyperslab/hyperslab/internal/tree/h5tree"
+	"github.com/hyperslab/hyperslab/internal/tree/npyfile"
+	"github.com/hyperslab/hyperslab/ndarray"
+)
+
+// Formats are drivers, in the order in which they are asked.
+type Formats []tree.Format
+
+// All returns the drivers of this module.
+func All() Formats {
+	return Formats{
+		containers.Format(detect.B2E),
+		frames.Format(),
+		npyfile.Format(),
+		containers.Format(detect.B2Z),
+		h5tree.Format(),
+		carrays.Format(),
+		containers.Format(detect.B2D),
+		directories.Format(),
+	}
+}
+
+// Of returns the driver of a source. It returns ndarray.ErrFormat for content that no driver knows.
+func (l Formats) Of(s *tree.Source) (*tree.Format, error) {
+	var head []byte
+	if s.Unknown() != nil {
+		var err error
+		if head, err = s.Head(); err != nil {
+			return nil, err
+		}
+	}
+	for i := range l {
+		if l[i].Match(head, s) {
+			return &l[i], nil
+		}
+	}
+	if err := s.Unknown(); err != nil {
+		return nil, err
+	}
+	return nil, fmt.Errorf("%w: %s", ndarray.ErrFormat, s.Name)
+}
+
+// Named returns the driver with a name.
+func (l Formats) Named(name string) (*tree.Format, error) {
+	for i := range l {
+		if l[i].Name == name {
+			return &l[i], nil
+		}
+	}
+	return nil, fmt.Errorf("%w: format %q", ndarray.ErrFormat, name)
+}
+
+// Part returns the source of the array at a path, if the format of s stores it in a file or
+// directory of its own, its driver, and the path in it. It closes s then, and after an error.
+// Otherwise it returns s.
+func (l Formats) Part(s *tree.Source, path string) (*tree.Source, *tree.Format, string, error) {
+	f, err := l.Of(s)
+	if err == nil && f.Part == nil {
+		return s, f, path, nil
+	}
+	var part *tree.Source
+	if err == nil {
+		part, path, err = f.Part(s, path)
+	}
+	if err = errors.Join(err, s.Close()); err != nil {
+		if part != nil {
+			err = errors.Join(err, part.Close())
+		}
+		return nil, nil, "", err
+	}
+	f, err = l.Of(part)
+	if err != nil {
+		return nil, nil, "", errors.Join(err, part.Close())
+	}
+	return part, f, path, nil
+}
+
+// Open opens a source with its driver. It takes ownership of the source.
+func Open(ctx context.Context, f *tree.Format, s *tree.Source, o *tree.OpenOptions) (tree.Tree, error) {
+	t, err := f.Open(ctx, s, o)
+	if err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	if s.Trust != nil {
+		t = tree.Guarded(t, s)
+	}
+	return t, nil
+}
