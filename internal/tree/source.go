@@ -59,6 +59,8 @@ type Source struct {
 	Size int64  // bytes of File
 	OS   *os.File
 
+	Array string // name in messages of the only array that is read, "" if there may be others
+
 	Trust  *Trust // nil: the Source is trusted
 	Remote bool   // at a URL
 
@@ -79,6 +81,9 @@ func (s *Source) Unknown() error { return s.err }
 
 // At returns the name of an object in messages.
 func (s *Source) At(path string) string {
+	if s.Array != "" {
+		return s.Array
+	}
 	return locate.Location{File: s.Name, Object: path}.String()
 }
 

@@ -90,7 +90,7 @@ func part(s *tree.Source, path string) (*tree.Source, string, error) {
 	}
 	x, err := source(s, file, format)
 	if err == nil && s.Trust != nil {
-		x.Name = s.At(path)
+		x.Name, x.Array = s.At(path), s.At(path)
 	}
 	return x, rest, err
 }

@@ -46,8 +46,8 @@ type file struct {
 	mu sync.Mutex
 	f  *h5.File // nil before its first use, if the tree was opened for one array or is untrusted
 
-	// The group of the file that was used last. libhdf5 finds a name in an open group faster than a
-	// path in the file.
+	// The group of the file in which the last array was opened. libhdf5 finds a name in an open
+	// group faster than a path in the file.
 	parent struct {
 		sync.Mutex
 		path  string
@@ -217,15 +217,16 @@ func (t *file) openIn(path, name string, o *hdf5.OpenOptions) (b ndarray.Backend
 // within calls use with a group of the open file f, and the path of an object in it. The group is
 // the object's parent, unless another goroutine uses this or the parent cannot be opened.
 func (t *file) within(f *h5.File, path string, use func(g *h5.Group, in string) error) (err error) {
-	p, whole := &t.parent, tree.Root(path)
+	p := &t.parent
+	path = tree.Root(path)
 	if !p.TryLock() {
-		return use(f.Root(), whole)
+		return use(f.Root(), path)
 	}
 	defer p.Unlock()
-	end := strings.LastIndexByte(whole, '/') + 1
-	dir := whole[:end]
+	end := strings.LastIndexByte(path, '/') + 1
+	dir := path[:end]
 	if p.group != nil && dir == p.path {
-		return use(p.group, whole[end:])
+		return use(p.group, path[end:])
 	}
 	from, below := f.Root(), dir
 	if p.group != nil && strings.HasPrefix(dir, p.path) { // the cost of a path grows with its length
@@ -233,7 +234,7 @@ func (t *file) within(f *h5.File, path string, use func(g *h5.Group, in string) 
 	}
 	g, err := from.OpenGroup(below)
 	if err != nil { // the error of use names the object
-		return use(f.Root(), whole)
+		return use(f.Root(), path)
 	}
 	if p.group != nil {
 		err = p.group.Close()
@@ -241,7 +242,7 @@ func (t *file) within(f *h5.File, path string, use func(g *h5.Group, in string) 
 	if p.path, p.group = dir, g; err != nil {
 		return err
 	}
-	return use(g, whole[end:])
+	return use(g, path[end:])
 }
 
 // GroupAttrs reads the attributes of a group.
@@ -250,18 +251,22 @@ func (t *file) GroupAttrs(ctx context.Context, path string) (attrs ndarray.Attrs
 	if err != nil {
 		return attrs, err
 	}
-	if tree.IsRoot(path) {
-		return hdf5.ReadAttrs(ctx, f.Root())
-	}
 	err = t.within(f, path, func(g *h5.Group, in string) (err error) {
-		if g, err = g.OpenGroup(in); err != nil {
-			return err
-		}
-		defer func() { err = errors.Join(err, g.Close()) }()
-		attrs, err = hdf5.ReadAttrs(ctx, g)
+		attrs, err = groupAttrs(ctx, g, in)
 		return err
 	})
 	return attrs, err
+}
+
+// groupAttrs reads the attributes of the group at a path in another one; "" is that group.
+func groupAttrs(ctx context.Context, g *h5.Group, path string) (attrs ndarray.Attrs, err error) {
+	if path != "" {
+		if g, err = g.OpenGroup(path); err != nil {
+			return attrs, err
+		}
+		defer func() { err = errors.Join(err, g.Close()) }()
+	}
+	return hdf5.ReadAttrs(ctx, g)
 }
 
 // Metadata reads the comment and the times of an object.

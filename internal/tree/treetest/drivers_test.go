@@ -197,6 +197,32 @@ func TestDrivers(t *testing.T) {
 	}
 }
 
+// TestFormats_Part checks that an untrusted array of a directory is opened by its own file, and
+// keeps its name.
+func TestFormats_Part(t *testing.T) {
+	all := samples(t)
+	mixed := all[len(all)-1].path
+	for path, want := range map[string]string{"/array": "/array", "/table/a": "/table"} {
+		s, err := tree.Untrusted(bg, mixed, trust(t, true))
+		require.NoError(t, err)
+		s, f, rest, err := opener.All().Part(s, path)
+		require.NoError(t, err)
+		info, err := s.OS.Stat()
+		require.NoError(t, err)
+		part, err := os.Stat(mixed + want)
+		require.NoError(t, err)
+		require.True(t, os.SameFile(part, info))
+		x, err := opener.Open(bg, f, s, &tree.OpenOptions{Alone: true, Path: rest})
+		require.NoError(t, err)
+		b, err := tree.OpenArray(bg, x, rest, nil)
+		require.NoError(t, err)
+		require.Equal(t, mixed+":"+path, b.Meta().Path)
+		require.NoError(t, b.Close())
+	}
+	_, _, _, err := opener.All().Part(&tree.Source{}, "/x")
+	require.ErrorIs(t, err, ndarray.ErrFormat)
+}
+
 // TestFormat_toy checks that a driver that is added to the list opens a format that package detect
 // does not know.
 func TestFormat_toy(t *testing.T) {
