@@ -149,11 +149,13 @@ func (u *h5File) spare(path string, l *h5file.Layout, need uint64) error {
 // the addresses of the root group with its object header.
 func (u *h5File) headers(ctx context.Context) error {
 	links := map[h5file.Addr]uint32{u.file.Superblock().Root: 1}
-	type counted struct {
+	type counted struct { // without the object, whose messages take kilobytes
 		path string
-		o    *h5file.Object
+		at   h5file.Addr
+		refs uint32
 	}
 	var objects []counted
+	var root *h5file.Message // the symbol table of the root group
 	for e := range u.file.Walk() {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -174,28 +176,27 @@ func (u *h5File) headers(ctx context.Context) error {
 			}
 		}
 		if k := o.Kind(); k == h5file.GroupKind || k == h5file.DatasetKind { // users of a committed datatype count too
-			objects = append(objects, counted{e.Path, o})
+			if len(objects) == 0 {
+				root = o.Message(h5file.SymbolTableType)
+			}
+			objects = append(objects, counted{e.Path, o.Addr, o.RefCount})
 		}
 	}
 	for _, c := range objects {
-		at := u.file.Position(c.o.Addr)
-		if n := links[c.o.Addr]; c.o.RefCount != n {
+		at := u.file.Position(c.at)
+		if n := links[c.at]; c.refs != n {
 			p := Finding{Object: c.path, What: "object header", Offset: at, Chunk: -1,
-				Err: contradiction("object reference count", at, fmt.Sprint(c.o.RefCount), fmt.Sprintf("%d, the hard links to it", n))}
+				Err: contradiction("object reference count", at, fmt.Sprint(c.refs), fmt.Sprintf("%d, the hard links to it", n))}
 			if err := u.job.note(p); err != nil {
 				return err
 			}
 		}
 	}
 	entry := u.file.Superblock().RootEntry
-	if entry == nil || entry.Cache != h5file.SymbolTableCache || len(objects) == 0 {
+	if entry == nil || entry.Cache != h5file.SymbolTableCache || root == nil {
 		return nil
 	}
-	m := objects[0].o.Message(h5file.SymbolTableType)
-	if m == nil {
-		return nil
-	}
-	if t, ok := m.Body.(*h5file.SymbolTable); ok && (t.BTree != entry.BTree || t.Heap != entry.Heap) {
+	if t, ok := root.Body.(*h5file.SymbolTable); ok && (t.BTree != entry.BTree || t.Heap != entry.Heap) {
 		at := u.file.UserBlock()
 		return u.job.note(Finding{What: "superblock", Offset: at, Chunk: -1, Err: contradiction("root group symbol table entry", at,
 			fmt.Sprintf("B-tree at %v, name heap at %v", entry.BTree, entry.Heap), fmt.Sprintf("%v and %v, those of the root group", t.BTree, t.Heap))})

@@ -239,8 +239,7 @@ func (u *h5File) dataset(path string, o *h5file.Object) error {
 	case l.Class == h5file.Chunked:
 		return u.chunked(d, o)
 	}
-	u.job.append(d)
-	return nil
+	return nil // other layouts store no elements outside of the header
 }
 
 // contiguous adds the pieces of the claimed bytes of elements that are inside the file. The missing
@@ -488,7 +487,7 @@ func (u *h5File) openLibrary() (*h5.File, error) {
 	if u.lib != nil {
 		return u.lib, nil
 	}
-	f, err := h5.Open(u.path, h5.ReadOnly)
+	f, err := h5walk.Open(u.path, nil)
 	if err != nil {
 		return nil, err
 	}
