@@ -210,8 +210,8 @@ func (t *tree) load(dir string, i int64) (b blosc, err error) {
 }
 
 // fixHeader changes the fields of a Blosc1 header for which C-Blosc refuses a chunk although the
-// values do not need them: the reserved flag, the version of the codec, and a block size larger than
-// the chunk. It reports whether it changed one.
+// values do not need them: the reserved flag, the version of the codec, and a block size above that
+// of the chunk. It reports whether it changed one.
 func fixHeader(b []byte) bool {
 	h, err := chunk.ParseHeader(b)
 	if err != nil || h.Extended {

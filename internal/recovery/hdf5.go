@@ -20,6 +20,8 @@ import (
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/h5/filter"
 	"github.com/hyperslab/hyperslab/internal/format"
+	"github.com/hyperslab/hyperslab/internal/format/cframe"
+	"github.com/hyperslab/hyperslab/internal/format/chunk"
 	"github.com/hyperslab/hyperslab/internal/format/h5file"
 	"github.com/hyperslab/hyperslab/internal/hdf5/h5check"
 	"github.com/hyperslab/hyperslab/internal/hdf5/h5copy"
@@ -532,15 +534,15 @@ func (s *source) short(p *filter.Pipeline, o *h5file.Object, c h5file.Chunk, raw
 	return true
 }
 
-// delimited decodes a chunk whose stored size is wrong. A stream of deflate contains its own end,
-// and its Adler-32 proves that it is complete. delimited returns nil if the last filter of the
-// chunk is not deflate, or if the stream is not valid.
+// delimited decodes a chunk whose stored size is wrong, if the stream of its last filter contains
+// its own length. The checksum of deflate, bzip2 or zstd proves that the stream is complete.
+// delimited returns nil if no such stream is there, or if it is not valid.
 func (s *source) delimited(list []h5.Filter, c h5file.Chunk, full uint64) []byte {
 	last := len(list) - 1
 	for last >= 0 && c.Mask>>last&1 != 0 {
 		last--
 	}
-	if last < 0 || list[last].ID != h5.FilterDeflate {
+	if last < 0 {
 		return nil
 	}
 	at := s.file.Position(c.Addr)
@@ -551,12 +553,61 @@ func (s *source) delimited(list []h5.Filter, c h5file.Chunk, full uint64) []byte
 	if err != nil || zeros(raw) {
 		return nil
 	}
+	raw = stream(list[last].ID, raw)
 	p, err := filter.New(list, filter.Options{})
-	if err != nil || p.Decode(s.data, raw, c.Mask) != nil {
+	if raw == nil || err != nil || p.Decode(s.data, raw, c.Mask) != nil {
 		return nil
 	}
 	s.reencode = true
 	return raw
+}
+
+// stream returns the stream of a filter at the start of b. It returns b for filters whose decoder
+// stops at the end of the stream, and nil if the filter's streams do not contain their length.
+func stream(id int, b []byte) []byte {
+	n := int64(0)
+	switch id {
+	case h5.FilterDeflate, filter.IDBZip2:
+		return b
+	case filter.IDBlosc:
+		if h, err := chunk.ParseHeader(b); err == nil {
+			n = int64(h.CBytes)
+		}
+	case filter.IDBlosc2:
+		if h, err := cframe.ParseHeader(b); err == nil {
+			n = h.FrameSize
+		}
+	case filter.IDZstd:
+		n = zstdFrame(b)
+	}
+	if n <= 0 || n > int64(len(b)) {
+		return nil
+	}
+	return b[:n]
+}
+
+// zstdFrame returns the length of the zstd frame at the start of b (RFC 8878, 3.1.1), or 0.
+func zstdFrame(b []byte) int64 {
+	const magic, raw, compressed = "\x28\xb5\x2f\xfd", 0, 2
+	if len(b) <= len(magic) || string(b[:len(magic)]) != magic {
+		return 0
+	}
+	flags := b[len(magic)]
+	single := int(flags >> 5 & 1)
+	at := len(magic) + 1 + (1 - single) + []int{0, 1, 2, 4}[flags&3] + []int{single, 2, 4, 8}[flags>>6]
+	for last := false; !last; {
+		if at+3 > len(b) {
+			return 0
+		}
+		block := int(b[at]) | int(b[at+1])<<8 | int(b[at+2])<<16
+		last = block&1 != 0
+		size := 1 // of a repeated byte
+		if kind := block >> 1 & 3; kind == raw || kind == compressed {
+			size = block >> 3
+		}
+		at += 3 + size
+	}
+	return int64(at) + 4*int64(flags>>2&1)
 }
 
 // zeros reports whether b contains only zeros.

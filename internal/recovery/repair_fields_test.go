@@ -4,15 +4,19 @@ package recovery_test
 
 import (
 	"bytes"
+	"encoding/binary"
 	"encoding/json"
 	"fmt"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"testing"
 
+	"github.com/klauspost/compress/zstd"
 	"github.com/stretchr/testify/require"
 
+	"github.com/hyperslab/hyperslab/h5/filter"
 	"github.com/hyperslab/hyperslab/internal/format/h5file"
 	"github.com/hyperslab/hyperslab/internal/format/h5file/hdf5test"
 	"github.com/hyperslab/hyperslab/internal/recovery"
@@ -44,7 +48,9 @@ with h5py.File(sys.argv[1], "w", libver=(libver, "latest")) as f:
 
 // readAll prints the elements of every dataset of each file.
 const readAll = `
-import sys, json, h5py
+import sys, json, importlib.util, h5py
+if importlib.util.find_spec("hdf5plugin"):
+    import hdf5plugin
 for name in sys.argv[1:]:
     with h5py.File(name) as f:
         print(json.dumps({name: f[name][()].tolist() for name in f}))
@@ -298,5 +304,110 @@ with h5py.File(sys.argv[1], "w") as f:
 			requireSound(t, dst)
 			require.Equal(t, want, pythonValues(t, python, dst))
 		})
+	}
+}
+
+// TestHDF5_plugInEvidence changes fields that repeat a size: the element size of the layout, a
+// parameter of shuffle, and the stored length of a chunk. The CRC-32 of bzip2, the checksum of a
+// zstd frame, or the header of a Blosc chunk or frame decides against them.
+func TestHDF5_plugInEvidence(t *testing.T) {
+	python := testenv.Python(t, "h5py", "numpy", "hdf5plugin")
+	const program = `
+import sys, numpy, h5py, hdf5plugin
+name, codec, order = sys.argv[1:4]
+x = numpy.arange(300, dtype="<f8") * 3
+options = hdf5plugin.Blosc2()["compression_opts"] if int(codec) == hdf5plugin.BLOSC2_ID else ()
+with h5py.File(name, "w", libver=("earliest", "latest")) as f:
+    p = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+    p.set_chunk((100,))
+    if order == "before shuffle":
+        p.set_filter(int(codec), 0, options)
+    p.set_shuffle()
+    if order == "after shuffle":
+        p.set_filter(int(codec), 0, options)
+    d = h5py.Dataset(h5py.h5d.create(f.id, b"x", h5py.h5t.IEEE_F64LE, h5py.h5s.create_simple((300,)), p))
+    d[:] = x
+    if len(sys.argv) > 4: # shuffled values, compressed by the caller
+        for i in range(3):
+            d.id.write_direct_chunk((100 * i,), open(f"{sys.argv[4]}.{i}", "rb").read())
+`
+	values := make([]byte, 8*300) // shuffled in chunks of 100
+	for i := range 300 {
+		for k, v := range littleEndianFloat(float64(3 * i)) {
+			values[i/100*800+k*100+i%100] = v
+		}
+	}
+	encoder, err := zstd.NewWriter(nil, zstd.WithEncoderCRC(true))
+	require.NoError(t, err)
+	frames := filepath.Join(t.TempDir(), "frame")
+	for i := range 3 {
+		require.NoError(t, os.WriteFile(fmt.Sprintf("%s.%d", frames, i), encoder.EncodeAll(values[800*i:800*(i+1)], nil), 0o600))
+	}
+	type evidence struct {
+		name   string
+		codec  int
+		summed bool // the stream has a checksum of the values
+		field  string
+	}
+	var all []evidence
+	for _, field := range []string{"element size", "parameter of shuffle", "length of a chunk", "length beyond the file"} {
+		all = append(all, evidence{"bzip2", filter.IDBZip2, true, field}, evidence{"zstd with a checksum", filter.IDZstd, true, field},
+			evidence{"zstd", filter.IDZstd, false, field}, evidence{"blosc", filter.IDBlosc, false, field}, evidence{"blosc2", filter.IDBlosc2, false, field})
+	}
+	for _, c := range testenv.Sample(all, 3) {
+		t.Run(c.name+"/"+c.field, func(t *testing.T) {
+			src, order := filepath.Join(t.TempDir(), "a.h5"), "after shuffle"
+			if c.field == "parameter of shuffle" {
+				order = "before shuffle"
+			}
+			args := []string{"-c", program, src, fmt.Sprint(c.codec), order}
+			certain := c.summed
+			if c.name == "zstd with a checksum" {
+				if certain = order == "after shuffle"; certain {
+					args = append(args, frames)
+				}
+			}
+			out, err := exec.Command(python, args...).CombinedOutput()
+			require.NoError(t, err, "%s", out)
+			want := pythonValues(t, python, src)
+			spoilSize(t, src, c.field)
+			dst, r := recovered(t, src, nil)
+			require.Zero(t, r.Lost+r.Guessed, "%v", r.Findings)
+			n := map[bool]int64{true: 3}
+			require.Equal(t, []int64{n[certain], n[!certain]}, []int64{r.Certain, r.Unverified}, "%v", r.Findings)
+			requireSound(t, dst)
+			require.Equal(t, want, pythonValues(t, python, dst))
+		})
+	}
+}
+
+func littleEndianFloat(v float64) []byte {
+	return binary.LittleEndian.AppendUint64(nil, math.Float64bits(v))
+}
+
+// spoilSize changes a field of the dataset /x that repeats a size.
+func spoilSize(t *testing.T, src, field string) {
+	t.Helper()
+	o := hdf5test.Object(t, src, "/x")
+	switch field {
+	case "element size":
+		at := o.Layout().ElementAt - o.Message(h5file.LayoutType).Offset
+		hdf5test.Edit(t, src, "/x", h5file.LayoutType, func(b []byte) { b[at] = 4 })
+		return
+	case "parameter of shuffle":
+		list := o.Pipeline().Filters
+		change(t, src, func(b []byte) []byte { b[list[len(list)-1].ValuesAt] = 4; return b })
+		return
+	}
+	for c, err := range o.Chunks() {
+		require.NoError(t, err)
+		change(t, src, func(b []byte) []byte {
+			key := sizeInKey(t, b, c)
+			if b[key] -= 5; field == "length beyond the file" {
+				b[key+1] = 0x70
+			}
+			return b
+		})
+		return
 	}
 }

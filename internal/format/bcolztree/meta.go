@@ -52,8 +52,8 @@ type CParams struct {
 	Quantize int    // decimal digits of floats to keep; 0: all
 }
 
-// CheckCodec returns format.ErrCorrupt if Codec is not the name of a codec of Blosc1. bcolz does not
-// open such an array, although its chunks name their own codec.
+// CheckCodec returns format.ErrCorrupt if Codec is not the name of a codec of Blosc1. bcolz does
+// not open such an array, although its chunks contain the number of their codec.
 func (c CParams) CheckCodec() error {
 	names := []string{"blosclz", "lz4", "lz4hc", "snappy", "zlib", "zstd"}
 	if slices.Contains(names, c.Codec) {

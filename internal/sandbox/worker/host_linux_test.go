@@ -42,7 +42,7 @@ var hosts = map[string]func() error{
 	"holds timers":         holdTimers,
 }
 
-// heldTimers is the number of timers that holdTimers holds. Each takes one place of a queued signal.
+// heldTimers is the number of timers that holdTimers holds. Each takes a place of a queued signal.
 const heldTimers = 200
 
 // holdTimers holds timers until standard input ends.

@@ -467,8 +467,8 @@ func TestStreamAhead(t *testing.T) {
 }
 
 // TestWorker_Start_signals checks that a worker starts, or reports the reason within the limit of a
-// start, if no signals can be queued: because of ulimit -i 0, or because another process of the user
-// holds all timers. Landlock before version 8 needs a signal for each thread.
+// start, if no signals can be queued: because of ulimit -i 0, or because another process of the
+// user holds all timers. Landlock before version 8 needs a signal for each thread.
 func TestWorker_Start_signals(t *testing.T) {
 	start := func(t *testing.T, most uint64) {
 		var was unix.Rlimit
