@@ -412,7 +412,7 @@ func (a *app) writeVerdicts(r *crosscheck.Report, explain int) error {
 		}
 	}
 	if len(failed.Rows) > 0 {
-		slices.SortStableFunc(failed.Rows, func(x, y []string) int { return strings.Compare(x[0], y[0]) })
+		slices.SortStableFunc(failed.Rows, func(x, y term.Row) int { return strings.Compare(x.Cells(nil)[0], y.Cells(nil)[0]) })
 		if err := failed.Write(a.stdout, a.data); err != nil {
 			return err
 		}

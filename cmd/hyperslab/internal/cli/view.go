@@ -347,7 +347,8 @@ func (s *viewSource) other(ctx context.Context, q *view.Request) (*view.Content,
 // pairs returns the rows of a table with two or three columns.
 func pairs(t *term.Table) (out [][2]string) {
 	for _, row := range t.Rows {
-		out = append(out, [2]string{row[0], strings.Join(row[1:], "  ")})
+		cells := row.Cells(nil)
+		out = append(out, [2]string{cells[0], strings.Join(cells[1:], "  ")})
 	}
 	return out
 }

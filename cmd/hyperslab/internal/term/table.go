@@ -4,8 +4,8 @@ package term
 
 import (
 	"bufio"
+	"encoding/binary"
 	"io"
-	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -15,26 +15,67 @@ type Table struct {
 	Head  []string // nil: no heading line
 	Keys  bool     // the first column is headings
 	Right []bool   // columns with numbers; nil: none
-	Rows  [][]string
+	Rows  []Row
 }
 
-func (t *Table) Add(cells ...string) { t.Rows = append(t.Rows, cells) }
+// Row contains the cells of a line in one string, because a listing may have a million lines.
+type Row string
+
+// NewRow returns a row with these cells.
+func NewRow(cells ...string) Row {
+	var b []byte
+	for _, c := range cells {
+		b = append(binary.AppendUvarint(b, uint64(len(c))), c...)
+	}
+	return Row(b)
+}
+
+// Cells returns the cells, in the memory of buffer if its capacity suffices.
+func (r Row) Cells(buffer []string) []string {
+	cells := buffer[:0]
+	for len(r) > 0 {
+		n, shift := 0, 0
+		for ; r[0] >= 0x80; r = r[1:] {
+			n |= int(r[0]&0x7f) << shift
+			shift += 7
+		}
+		n |= int(r[0]) << shift
+		cells, r = append(cells, string(r[1:1+n])), r[1+n:]
+	}
+	return cells
+}
+
+func (t *Table) Add(cells ...string) { t.Rows = append(t.Rows, NewRow(cells...)) }
 
 // WithoutEmpty removes columns, except the first one, that are empty in all rows, so that wide
 // listings fit the screen.
 func (t *Table) WithoutEmpty() *Table {
-	var kept Table
-	kept.Keys = t.Keys
-	kept.Rows = make([][]string, len(t.Rows))
-	for i, head := range t.Head {
-		if i > 0 && !slices.ContainsFunc(t.Rows, func(row []string) bool { return row[i] != "" }) {
-			continue
+	kept := Table{Keys: t.Keys}
+	used := make([]bool, len(t.Head))
+	var cells []string
+	for _, row := range t.Rows {
+		cells = row.Cells(cells)
+		for i := range used {
+			used[i] = used[i] || i == 0 || cells[i] != ""
 		}
-		kept.Head = append(kept.Head, head)
-		kept.Right = append(kept.Right, i < len(t.Right) && t.Right[i])
-		for k, row := range t.Rows {
-			kept.Rows[k] = append(kept.Rows[k], row[i])
+	}
+	only := func(cells []string) (out []string) {
+		for i, c := range cells {
+			if used[i] {
+				out = append(out, c)
+			}
 		}
+		return out
+	}
+	kept.Head = only(t.Head)
+	for i := range t.Head {
+		if used[i] {
+			kept.Right = append(kept.Right, i < len(t.Right) && t.Right[i])
+		}
+	}
+	for _, row := range t.Rows {
+		cells = row.Cells(cells)
+		kept.Add(only(cells)...)
 	}
 	return &kept
 }
@@ -50,8 +91,10 @@ func (t *Table) Write(w io.Writer, p Paint) error {
 		}
 	}
 	measure(t.Head)
+	var cells []string
 	for _, row := range t.Rows {
-		measure(row)
+		cells = row.Cells(cells)
+		measure(cells)
 	}
 	out := bufio.NewWriterSize(w, 64<<10)
 	line := func(cells []string, heading func(column int) bool) {
@@ -82,7 +125,8 @@ func (t *Table) Write(w io.Writer, p Paint) error {
 		line(t.Head, func(int) bool { return true })
 	}
 	for _, row := range t.Rows {
-		line(row, func(column int) bool { return t.Keys && column == 0 })
+		cells = row.Cells(cells)
+		line(cells, func(column int) bool { return t.Keys && column == 0 })
 	}
 	return out.Flush()
 }
