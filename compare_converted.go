@@ -53,7 +53,8 @@ func (c *treeComparison) targetOf() *treeCopy {
 	first := ""
 	for path, e := range c.entries[1] {
 		if e != nil && e.Kind == Array && len(e.Meta.Shape) > 0 && (first == "" || path < first) {
-			first, t.arrays = path, []treeItem{{spec: e.Meta.Spec()}}
+			spec := e.Meta.Spec()
+			first, t.arrays = path, []*treeItem{{spec: &spec}}
 		}
 	}
 	t.target, _ = newTarget(t, t.format, t.options.Table)

@@ -55,7 +55,7 @@ func (t *bcolzTarget) stores(raw ndarray.Attr) bool {
 	return !raw.Fixed && bcolz.Check(one) == nil
 }
 
-func (t *bcolzTarget) begin(treeItem) bool          { return false }
+func (t *bcolzTarget) begin(*treeItem) bool         { return false }
 func (t *bcolzTarget) plan(*treeItem) (bool, error) { return false, nil }
 
 func (t *bcolzTarget) complete(context.Context) error {
@@ -88,7 +88,7 @@ func (t *bcolzTarget) write(ctx context.Context, dir string) error {
 func (t *bcolzTarget) own(context.Context, *treeItem) (bool, error) { return false, nil }
 
 func (t *bcolzTarget) create(item *treeItem) (ndarray.Backend, error) {
-	return bcolz.Create(filepath.Join(t.dir, item.path), item.spec, nil)
+	return bcolz.Create(filepath.Join(t.dir, item.path), *item.spec, nil)
 }
 
 func (t *bcolzTarget) finish(context.Context, *treeItem) error { return nil }

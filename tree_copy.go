@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -30,20 +31,20 @@ type treeCopy struct {
 	*destination
 	target copyTarget
 
-	groups, arrays, links []treeItem // parents before children
-	whole                 []string   // groups that are copied as a whole, with everything in them
-	unordered             []string   // groups whose creation order of links the target does not have
+	groups, arrays, links []*treeItem // parents before children
+	whole                 []string    // groups that are copied as a whole, with everything in them
+	unordered             []string    // groups whose creation order of links the target does not have
 	progress              ndarray.Progress
 }
 
 // treeItem is one object to create.
 type treeItem struct {
-	from  string // path in the source
-	path  string // path in the target
-	spec  ndarray.Spec
-	bytes int64 // of an array's elements
-	most  int   // maximum goroutines for copying an array
-	entry Entry
+	from  string         // path in the source
+	path  string         // path in the target
+	spec  *ndarray.Spec  // of an array that is no frame; equal ones may share it
+	bytes int64          // of an array's elements
+	most  int            // maximum goroutines for copying an array
+	entry *Entry         // of a link, and while the object is planned
 	field *ndarray.Field // of the source's structures, for a column of a CTable; nil: the whole array
 
 	frame func() (*stores.Frame, error) // opens a frame that is copied byte for byte; else nil
@@ -53,6 +54,7 @@ type treeItem struct {
 	comment string          // of a group
 	axes    []dimscale.Axis // labels and scales of an array of HDF5
 
+	objects  bool   // elements are Python objects
 	nullable bool   // elements may be null
 	nulls    int64  // number of null elements
 	notNull  bool   // the array has a bool for each row of the source: false for a null one
@@ -124,7 +126,7 @@ func (c *treeCopy) plan(ctx context.Context) error {
 		if e.Path == root && e.Kind != Group && !(c.options.Table && e.Kind == Array) {
 			return fmt.Errorf("%w: %s: got one %s, want a group", ndarray.ErrParam, shown(c.source.location.String()), e.Kind)
 		}
-		item := treeItem{from: e.Path, path: below(c.at, strings.TrimPrefix(e.Path, c.source.prefix())), entry: e}
+		item := &treeItem{from: e.Path, path: below(c.at, strings.TrimPrefix(e.Path, c.source.prefix())), entry: &e}
 		if err := c.planEntry(ctx, item); err != nil {
 			return err
 		}
@@ -150,7 +152,7 @@ func (c *treeCopy) plan(ctx context.Context) error {
 
 // planLinks removes links to objects that are left out.
 func (c *treeCopy) planLinks() {
-	c.links = slices.DeleteFunc(c.links, func(item treeItem) bool {
+	c.links = slices.DeleteFunc(c.links, func(item *treeItem) bool {
 		e := item.entry
 		if e.LinkKind != h5.HardLink.String() || !c.leftOut(e.Target) {
 			return false
@@ -162,7 +164,7 @@ func (c *treeCopy) planLinks() {
 }
 
 // planEntry plans one object of the source.
-func (c *treeCopy) planEntry(ctx context.Context, item treeItem) error {
+func (c *treeCopy) planEntry(ctx context.Context, item *treeItem) error {
 	e := item.entry
 	if c.target.begin(item) {
 		return nil
@@ -175,7 +177,7 @@ func (c *treeCopy) planEntry(ctx context.Context, item treeItem) error {
 		c.loseObject(e.Path, e.Kind, err)
 		return nil
 	}
-	if planned, err := c.target.plan(&item); planned || err != nil {
+	if planned, err := c.target.plan(item); planned || err != nil {
 		return err
 	}
 	switch e.Kind {
@@ -202,7 +204,7 @@ func (c *treeCopy) planEntry(ctx context.Context, item treeItem) error {
 }
 
 // planGroup plans a group.
-func (c *treeCopy) planGroup(ctx context.Context, item treeItem) error {
+func (c *treeCopy) planGroup(ctx context.Context, item *treeItem) error {
 	e := item.entry
 	attrs, err := c.source.GroupAttrs(ctx, e.Path)
 	switch {
@@ -222,14 +224,13 @@ func (c *treeCopy) planGroup(ctx context.Context, item treeItem) error {
 	if err := c.arrange(e.Path, item.attrs); err != nil {
 		return err
 	}
-	c.groups = append(c.groups, item)
-	c.stats.Groups++
+	c.addGroup(item)
 	return nil
 }
 
 // planArray plans an array: it reads its facts, fits them to the target, and records what that
 // changes.
-func (c *treeCopy) planArray(ctx context.Context, item treeItem) error {
+func (c *treeCopy) planArray(ctx context.Context, item *treeItem) error {
 	a, err := c.source.Open(ctx, item.from)
 	if errors.Is(err, errors.ErrUnsupported) { // for example, elements in files that a worker cannot open
 		c.unreadable(item.from, "array", err)
@@ -256,8 +257,8 @@ func (c *treeCopy) planArray(ctx context.Context, item treeItem) error {
 		c.unreadable(item.from, "array", err)
 		return nil
 	}
-	item.nullable, item.nulls = f.Nullable, f.nulls
-	return c.fit(&item, &f)
+	item.nullable, item.nulls, item.objects = f.Nullable, f.nulls, f.Format == detect.Objects
+	return c.fit(item, &f)
 }
 
 // reportText records the type of strings that the target stores in place of that of the source.
@@ -298,8 +299,8 @@ func (c *treeCopy) fit(item *treeItem, f *arrayFacts) error {
 	}
 	if table, ok := c.target.(*tableTarget); ok && item.path == "/" {
 		spec.Attrs = c.keep(item.from, f.attrs, false)
-		item.spec = spec
-		return table.planRecords(*item)
+		item.spec = &spec
+		return table.planRecords(item)
 	}
 	if err := c.target.check(item.path, spec, c.rows()); err != nil {
 		c.loseObject(item.from, Array, err)
@@ -317,13 +318,32 @@ func (c *treeCopy) fit(item *treeItem, f *arrayFacts) error {
 		return err
 	}
 	item.keepsType = spec.DType.Equal(f.stored)
-	item.spec, item.bytes = spec, f.NumElems()*int64(f.DType.Size)
-	c.addArray(*item)
+	item.spec, item.bytes = c.shared(&spec), f.NumElems()*int64(f.DType.Size)
+	c.addArray(item)
 	return nil
 }
 
+// shared returns the spec of the array before, if it is equal, because a file may have very many
+// arrays, and only their paths differ in most files.
+func (c *treeCopy) shared(spec *ndarray.Spec) *ndarray.Spec {
+	if len(c.arrays) > 0 {
+		if last := c.arrays[len(c.arrays)-1].spec; reflect.DeepEqual(last, spec) {
+			return last
+		}
+	}
+	return spec
+}
+
+// addGroup plans a group.
+func (c *treeCopy) addGroup(item *treeItem) {
+	item.entry = nil
+	c.groups = append(c.groups, item)
+	c.stats.Groups++
+}
+
 // addArray plans an array.
-func (c *treeCopy) addArray(item treeItem) {
+func (c *treeCopy) addArray(item *treeItem) {
+	item.entry = nil
 	c.arrays = append(c.arrays, item)
 	c.stats.Arrays++
 	c.stats.Bytes += item.bytes
@@ -331,7 +351,7 @@ func (c *treeCopy) addArray(item treeItem) {
 
 // rows returns the number of rows of the first array, or -1 before it.
 func (c *treeCopy) rows() int64 {
-	if len(c.arrays) == 0 || len(c.arrays[0].spec.Shape) == 0 {
+	if len(c.arrays) == 0 || c.arrays[0].spec == nil || len(c.arrays[0].spec.Shape) == 0 {
 		return -1
 	}
 	return c.arrays[0].spec.Shape[0]

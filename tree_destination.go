@@ -143,13 +143,13 @@ func (d *destination) output(ctx context.Context, overwrite bool) (*atomicfile.O
 
 // others yields the objects of an existing .b2z or .b2e, except those in the group. They are copied
 // byte for byte.
-func (d *destination) others() iter.Seq2[treeItem, error] {
-	return func(yield func(treeItem, error) bool) {
+func (d *destination) others() iter.Seq2[*treeItem, error] {
+	return func(yield func(*treeItem, error) bool) {
 		if d.old == nil || d.inDirectory() {
 			return
 		}
 		if others := d.old.Others(); len(others) > 0 {
-			yield(treeItem{}, fmt.Errorf("%w: writing %s again without its file %s, which is no object", errors.ErrUnsupported, d.file, others[0]))
+			yield(nil, fmt.Errorf("%w: writing %s again without its file %s, which is no object", errors.ErrUnsupported, d.file, others[0]))
 			return
 		}
 		for x := range d.old.All() {
@@ -173,16 +173,16 @@ func (d *destination) inGroup(key string) bool {
 }
 
 // other returns the item that copies an object of the existing container.
-func (d *destination) other(x *stores.Object) (treeItem, error) {
+func (d *destination) other(x *stores.Object) (*treeItem, error) {
 	f, err := d.old.Frame(x)
 	if err != nil {
-		return treeItem{}, err
+		return nil, err
 	}
 	h, err := cframe.ReadHeader(f, f.Size, cframe.DefaultLimits())
 	if err = errors.Join(err, f.Close()); err != nil {
-		return treeItem{}, format.Part(err)
+		return nil, format.Part(err)
 	}
-	item := treeItem{path: x.Key, ext: path.Ext(x.Member.Name), bytes: f.Size}
+	item := &treeItem{path: x.Key, ext: path.Ext(x.Member.Name), bytes: f.Size}
 	if item.ext == "" {
 		item.ext = stores.Extension(h)
 	}

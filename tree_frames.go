@@ -57,7 +57,7 @@ func (t *frameTarget) attr(a ndarray.Attr) (ndarray.Attr, error) { return a, nil
 // stores reports that a frame stores each attribute.
 func (t *frameTarget) stores(ndarray.Attr) bool { return true }
 
-func (t *frameTarget) begin(treeItem) bool { return false }
+func (t *frameTarget) begin(*treeItem) bool { return false }
 
 // plan plans the copy of a frame that is not a b2nd or Caterva array.
 func (t *frameTarget) plan(item *treeItem) (planned bool, err error) {
@@ -86,8 +86,8 @@ func (t *frameTarget) plan(item *treeItem) (planned bool, err error) {
 		return f, err
 	}
 	item.bytes = f.Size
-	t.c.addArray(*item)
 	t.c.stats.Attrs += item.entry.Attrs
+	t.c.addArray(item)
 	return true, nil
 }
 
@@ -135,7 +135,7 @@ func (t *frameTarget) create(item *treeItem) (ndarray.Backend, error) {
 	if err != nil {
 		return nil, err
 	}
-	return b2nd.Create(name, item.spec, &b2nd.CreateOptions{Name: item.path})
+	return b2nd.Create(name, *item.spec, &b2nd.CreateOptions{Name: item.path})
 }
 
 func (t *frameTarget) finish(_ context.Context, item *treeItem) error {

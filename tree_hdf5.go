@@ -55,7 +55,7 @@ func (t *hdf5Target) attr(a ndarray.Attr) (ndarray.Attr, error) {
 
 func (t *hdf5Target) stores(ndarray.Attr) bool { return false }
 
-func (t *hdf5Target) begin(item treeItem) bool { return t.native != nil && t.native.planEntry(item) }
+func (t *hdf5Target) begin(item *treeItem) bool { return t.native != nil && t.native.planEntry(item) }
 
 func (t *hdf5Target) plan(*treeItem) (bool, error) { return false, nil }
 
@@ -66,7 +66,7 @@ func (t *hdf5Target) complete(ctx context.Context) error {
 		return nil
 	}
 	root := t.c.source.root()
-	if !slices.ContainsFunc(t.c.groups, func(item treeItem) bool { return item.from == root }) { // it cannot be read
+	if !slices.ContainsFunc(t.c.groups, func(item *treeItem) bool { return item.from == root }) { // it cannot be read
 		t.native = nil
 		return nil
 	}
@@ -79,29 +79,30 @@ func (t *hdf5Target) complete(ctx context.Context) error {
 func (t *hdf5Target) planScales() {
 	c := t.c
 	byPath := make(map[string]*treeItem, len(c.arrays))
-	for i := range c.arrays {
-		byPath[c.arrays[i].from] = &c.arrays[i]
+	for _, item := range c.arrays {
+		byPath[item.from] = item
 	}
 	for _, e := range c.links { // a scale may be found by another name
 		if x := byPath[e.entry.Target]; x != nil && e.entry.LinkKind == h5.HardLink.String() {
 			byPath[e.from] = x
 		}
 	}
-	for i := range c.arrays {
-		item := &c.arrays[i]
+	for _, item := range c.arrays {
 		if item.spec.AxisNames == nil {
 			continue
 		}
 		item.axes = t.scalesByName(item, byPath)
-		item.spec.AxisNames = slices.Clone(item.spec.AxisNames)
+		spec := *item.spec // which others may share
+		spec.AxisNames = slices.Clone(spec.AxisNames)
 		for k, a := range item.axes {
 			if len(a.Scales) > 0 {
-				item.spec.AxisNames[k] = ""
+				spec.AxisNames[k] = ""
 			}
 		}
-		if !slices.ContainsFunc(item.spec.AxisNames, func(name string) bool { return name != "" }) {
-			item.spec.AxisNames = nil
+		if !slices.ContainsFunc(spec.AxisNames, func(name string) bool { return name != "" }) {
+			spec.AxisNames = nil
 		}
+		item.spec = &spec
 	}
 }
 
@@ -156,7 +157,7 @@ func (t *hdf5Target) write(ctx context.Context, file string) (err error) {
 	creation := h5.DefaultFileCreation()
 	creation.Times = false
 	o := h5.CreateOptions{Creation: &creation}
-	if slices.ContainsFunc(t.c.groups, func(item treeItem) bool { return h5attr.Dense(item.attrs) }) {
+	if slices.ContainsFunc(t.c.groups, func(item *treeItem) bool { return h5attr.Dense(item.attrs) }) {
 		o.Low = h5.V18 // the root group is created with the file
 	}
 	if t.file, err = h5.Create(file, &o); err != nil {
@@ -200,7 +201,7 @@ func (t *hdf5Target) writeLinks(root *h5.Group) (err error) {
 func (t *hdf5Target) own(context.Context, *treeItem) (bool, error) { return false, nil }
 
 func (t *hdf5Target) create(item *treeItem) (ndarray.Backend, error) {
-	return hdf5.CreateIn(t.file, item.path, item.spec, nil)
+	return hdf5.CreateIn(t.file, item.path, *item.spec, nil)
 }
 
 func (t *hdf5Target) finish(context.Context, *treeItem) error { return nil }

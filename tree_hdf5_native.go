@@ -51,7 +51,7 @@ func newHDF5Copy(c *treeCopy) *hdf5Copy {
 
 // planEntry plans the copy of an object, unless that depends on its element type. It reports
 // whether it did.
-func (n *hdf5Copy) planEntry(item treeItem) bool {
+func (n *hdf5Copy) planEntry(item *treeItem) bool {
 	e := item.entry
 	switch {
 	case e.Kind == Array && errors.Is(e.Err, ndarray.ErrType):
@@ -77,10 +77,10 @@ func (n *hdf5Copy) planEntry(item treeItem) bool {
 func (n *hdf5Copy) plan(ctx context.Context) error {
 	c := n.c
 	n.arrays, n.copied, n.first = make(map[string]*treeItem), make(map[string]bool), make(map[string]string)
-	for i := range c.arrays {
-		n.arrays[c.arrays[i].from] = &c.arrays[i]
+	for _, item := range c.arrays {
+		n.arrays[item.from] = item
 	}
-	for _, list := range [][]treeItem{c.groups, c.arrays, c.links} {
+	for _, list := range [][]*treeItem{c.groups, c.arrays, c.links} {
 		for _, item := range list {
 			n.copied[item.from] = true
 		}
@@ -99,7 +99,7 @@ func (n *hdf5Copy) plan(ctx context.Context) error {
 	if err := n.run(ctx, ""); err != nil {
 		return err
 	}
-	c.arrays = slices.DeleteFunc(c.arrays, func(item treeItem) bool { return c.leftOut(item.from) })
+	c.arrays = slices.DeleteFunc(c.arrays, func(item *treeItem) bool { return c.leftOut(item.from) })
 	c.stats.Types += n.copier.Types
 	c.stats.Attrs += n.copier.Attributes
 	for _, p := range n.copier.Problems {
@@ -277,7 +277,7 @@ func (n *hdf5Copy) dataset(ctx context.Context, _ *h5.Dataset, info h5.DatasetIn
 		}
 	}
 	create := func(item *treeItem) (ndarray.Backend, error) {
-		spec := item.spec
+		spec := *item.spec
 		spec.AxisNames, spec.Comment = nil, ""
 		return hdf5.CreateIn(n.dst, at, spec, &o)
 	}
@@ -303,9 +303,8 @@ func (n *hdf5Copy) dataset(ctx context.Context, _ *h5.Dataset, info h5.DatasetIn
 
 // planScales reports dimension scales that are not copied.
 func (n *hdf5Copy) planScales() error {
-	for i := range n.c.arrays {
-		item := &n.c.arrays[i]
-		if item.spec.AxisNames == nil {
+	for _, item := range n.c.arrays {
+		if item.asStored || item.spec.AxisNames == nil {
 			continue
 		}
 		axes, err := dimscale.Read(n.c.source.hdf5().Root(), item.from, len(item.spec.Shape))

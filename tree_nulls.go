@@ -8,21 +8,20 @@ import (
 	"slices"
 
 	"github.com/hyperslab/hyperslab/internal/format/b2store"
-	"github.com/hyperslab/hyperslab/internal/format/detect"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
 // planNulls plans an array of bool for each array with null elements, unless the source has it.
 func (c *treeCopy) planNulls() {
 	has := func(path string) bool {
-		return slices.ContainsFunc(c.arrays, func(item treeItem) bool { return item.path == path })
+		return slices.ContainsFunc(c.arrays, func(item *treeItem) bool { return item.path == path })
 	}
 	for _, item := range slices.Clone(c.arrays) {
-		if item.nulls == 0 || item.entry.Meta.Format == detect.Objects { // the JSON of objects has null
+		if item.nulls == 0 || item.objects { // the JSON of objects has null
 			continue
 		}
-		mask := treeItem{from: item.from, path: item.path + b2store.NotNull, entry: item.entry, most: item.most, notNull: true}
-		mask.spec = ndarray.Spec{Shape: item.spec.Shape[:1], DType: ndarray.DTypeOf[bool]()}
+		mask := &treeItem{from: item.from, path: item.path + b2store.NotNull, most: item.most, notNull: true}
+		mask.spec = &ndarray.Spec{Shape: item.spec.Shape[:1], DType: ndarray.DTypeOf[bool]()}
 		mask.bytes = item.spec.Shape[0]
 		c.report(item.from, "nulls", fmt.Sprintf("%d null elements", item.nulls), fmt.Sprintf("%s stores their values, and false in %s", c.target.traits().format, mask.path))
 		if err := c.target.checkName(mask.path, false); !has(mask.path) && err != nil {

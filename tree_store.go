@@ -63,7 +63,7 @@ func (t *storeTarget) plan(item *treeItem) (bool, error) {
 		}
 	}
 	for key, x := range table.Parts() {
-		part := treeItem{from: path.Join(item.from, key), path: path.Join(item.path, key), ext: path.Ext(x.Member.Name)}
+		part := &treeItem{from: path.Join(item.from, key), path: path.Join(item.path, key), ext: path.Ext(x.Member.Name)}
 		if part.ext == "" { // embedded
 			part.ext = b2store.ArrayExt
 			if name := path.Base(key); name == b2store.TableMeta || key == b2store.TableAttrs {

@@ -65,7 +65,7 @@ func (t *tableTarget) complete(context.Context) error {
 			masks[item.path+b2store.NotNull] = true
 		}
 	}
-	t.c.arrays = slices.DeleteFunc(t.c.arrays, func(item treeItem) bool {
+	t.c.arrays = slices.DeleteFunc(t.c.arrays, func(item *treeItem) bool {
 		if masks[item.path] {
 			t.c.stats.Arrays--
 			t.c.stats.Bytes -= item.bytes
@@ -251,11 +251,11 @@ func (s *columnSource) Close() error { return s.from.Close() }
 
 // newColumn returns the source of a column.
 func newColumn(a *ndarray.Array, item *treeItem) (*ndarray.Array, error) {
-	kind, err := columnKind(item.spec)
+	kind, err := columnKind(*item.spec)
 	if err != nil {
 		return nil, errors.Join(err, a.Close())
 	}
-	spec := columnSpec(item.spec, kind)
+	spec := columnSpec(*item.spec, kind)
 	m := a.Meta()
 	m.DType, m.Shape, m.ReadOnly, m.Nullable, m.MaxShape, m.AxisNames, m.Fill = spec.DType, spec.Shape, true, false, nil, nil, nil
 	if len(m.Shape) != len(a.Shape()) || item.field != nil {
@@ -268,18 +268,18 @@ func newColumn(a *ndarray.Array, item *treeItem) (*ndarray.Array, error) {
 }
 
 // planRecords plans a column for each field of an array of structures.
-func (t *tableTarget) planRecords(item treeItem) error {
+func (t *tableTarget) planRecords(item *treeItem) error {
 	d, c := item.spec.DType, t.c
 	if d.Kind != ndarray.Struct || len(item.spec.Shape) != 1 {
 		return fmt.Errorf("%w: %v of shape %v as a table: want one dimension of structures, or a group of columns", errors.ErrUnsupported, d, item.spec.Shape)
 	}
-	c.groups = append(c.groups, treeItem{from: item.from, path: "/", attrs: item.spec.Attrs})
+	c.groups = append(c.groups, &treeItem{from: item.from, path: "/", attrs: item.spec.Attrs})
 	for i := range d.Fields {
 		f := &d.Fields[i]
-		field := treeItem{from: item.from, path: "/" + f.Name, entry: item.entry, most: item.most, field: f}
-		field.spec = ndarray.Spec{Shape: item.spec.Shape, DType: f.Type, Compression: item.spec.Compression}
+		field := &treeItem{from: item.from, path: "/" + f.Name, most: item.most, field: f}
+		field.spec = &ndarray.Spec{Shape: item.spec.Shape, DType: f.Type, Compression: item.spec.Compression}
 		field.bytes = item.spec.Shape[0] * int64(f.Type.Size)
-		if err := t.check(field.path, field.spec, c.rows()); err != nil {
+		if err := t.check(field.path, *field.spec, c.rows()); err != nil {
 			c.lose(item.from, "field "+f.Name, err)
 			continue
 		}
@@ -297,8 +297,7 @@ func (t *tableTarget) write(ctx context.Context, file string) error {
 
 // writeColumns writes the table.
 func (t *tableTarget) writeColumns(ctx context.Context) error {
-	for i := range t.c.arrays {
-		item := &t.c.arrays[i]
+	for _, item := range t.c.arrays {
 		item.column = t.columnOf(item.path)
 		item.path = columnFile(item.column)
 	}
@@ -326,11 +325,11 @@ func (t *tableTarget) own(ctx context.Context, item *treeItem) (bool, error) {
 }
 
 func (t *tableTarget) create(item *treeItem) (ndarray.Backend, error) {
-	kind, err := columnKind(item.spec)
+	kind, err := columnKind(*item.spec)
 	if err != nil {
 		return nil, err
 	}
-	return t.createColumn(item.path, columnSpec(item.spec, kind))
+	return t.createColumn(item.path, columnSpec(*item.spec, kind))
 }
 
 // finish adds a column to the schema, and writes its mask.
@@ -354,8 +353,8 @@ func (t *tableTarget) sortColumns() {
 	if from == nil {
 		return
 	}
-	slices.SortStableFunc(t.c.arrays, func(a, b treeItem) int {
-		place := func(item treeItem) int {
+	slices.SortStableFunc(t.c.arrays, func(a, b *treeItem) int {
+		place := func(item *treeItem) int {
 			return slices.IndexFunc(from.Columns, func(of b2store.Column) bool { return of.Name == item.column })
 		}
 		return place(a) - place(b)
@@ -367,7 +366,7 @@ func columnEntry(item *treeItem) (map[string]any, error) {
 	entry := map[string]any{"kind": "utf8"}
 	if item.spec.DType.Kind != ndarray.String {
 		var err error
-		if entry, err = columnKind(item.spec); err != nil {
+		if entry, err = columnKind(*item.spec); err != nil {
 			return nil, err
 		}
 	}

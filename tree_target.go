@@ -25,7 +25,7 @@ type copyTarget interface {
 	stores(raw ndarray.Attr) bool
 
 	// begin plans an object whose kind alone decides how it is copied. It reports whether it did.
-	begin(item treeItem) bool
+	begin(item *treeItem) bool
 	// plan plans an object with a name that checkName accepts, unless it is planned as in other
 	// formats. It reports whether it did.
 	plan(item *treeItem) (bool, error)

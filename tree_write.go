@@ -15,8 +15,7 @@ import (
 
 // copyArrays writes each array. With SkipUnreadable it removes an array that could not be filled.
 func (c *treeCopy) copyArrays(ctx context.Context, w arrayWriter) error {
-	for i := range c.arrays {
-		item := &c.arrays[i]
+	for _, item := range c.arrays {
 		err := c.count(item, func(progress func(ndarray.Progress)) error {
 			err := c.copyArray(ctx, item, w, progress)
 			if err != nil && c.skips(ctx, err) {
@@ -106,7 +105,7 @@ func (c *treeCopy) openItem(ctx context.Context, item *treeItem) (*ndarray.Array
 
 // brokenLinks removes hard links to objects that could not be read.
 func (c *treeCopy) brokenLinks() {
-	c.links = slices.DeleteFunc(c.links, func(item treeItem) bool {
+	c.links = slices.DeleteFunc(c.links, func(item *treeItem) bool {
 		if item.entry.LinkKind != h5.HardLink.String() || !c.leftOut(item.entry.Target) {
 			return false
 		}
