@@ -15,7 +15,7 @@ SUITES    ?= bookworm trixie
 TARGETS   ?= demo test
 
 lib_dir   := $(CURDIR)/third_party/lib/$(shell $(GO) env GOOS)_$(shell $(GO) env GOARCH)
-cli       := github.com/hyperslab/hyperslab/cmd/hyperslab/internal/cli
+version   := github.com/hyperslab/hyperslab/cmd/hyperslab/internal/inspect.version
 
 # The libraries' own test files come with `make vendor`; the Python peers only with `make peers`.
 export HYPERSLAB_BLOSC2_SRC ?= $(CURDIR)/third_party/src/c-blosc2
@@ -48,7 +48,7 @@ modules: ## fetch the Go modules; a no-op when they are there
 
 .PHONY: build
 build: deps modules ## bin/hyperslab
-	$(GO) build -ldflags "-X $(cli).version=$$(scripts/version.sh)" -o bin/hyperslab ./cmd/hyperslab
+	$(GO) build -ldflags "-X $(version)=$$(scripts/version.sh)" -o bin/hyperslab ./cmd/hyperslab
 
 .PHONY: web
 web: ## the viewer h5web, which `make build` then embeds in the command; needs node and npm

@@ -96,7 +96,7 @@ cp -R "$root/serve/h5web/dist" "$tree/serve/h5web/dist"
 
 # The command.
 mkdir -p "$out"
-cli=github.com/hyperslab/hyperslab/cmd/hyperslab/internal/cli
+variable=github.com/hyperslab/hyperslab/cmd/hyperslab/internal/inspect.version
 host=$(go env GOHOSTOS)_$(go env GOHOSTARCH)
 setting "$host"
 (cd "$tree" && go build -o "$work/native" ./cmd/hyperslab && "$work/native" man --install "$work/man")
@@ -107,7 +107,7 @@ for platform in "${platforms[@]}"; do
     at=$work/root/usr
     mkdir -p "$at/bin" "$at/share/man/man1" "$at/share/doc/hyperslab" \
         "$at/share/bash-completion/completions" "$at/share/zsh/site-functions" "$at/share/fish/vendor_completions.d"
-    (cd "$tree" && go build -trimpath -buildvcs=false -ldflags "-s -w -X $cli.version=$version" -o "$at/bin/" ./cmd/hyperslab)
+    (cd "$tree" && go build -trimpath -buildvcs=false -ldflags "-s -w -X $variable=$version" -o "$at/bin/" ./cmd/hyperslab)
     if [[ $EMULATOR || $platform == "$host" ]]; then
         read -ra run <<<"$EMULATOR $(ls "$at"/bin/hyperslab*)" # with .exe for Windows
         "${run[@]}" version | grep -qF "$version" || die "$platform: the command does not report $version"

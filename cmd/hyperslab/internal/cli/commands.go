@@ -2,39 +2,24 @@
 
 package cli
 
-import "github.com/spf13/cobra"
+import (
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/check"
+	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/convert"
+	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/draw"
+	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/inspect"
+	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/publish"
+	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/shell"
+)
 
 // commands returns the subcommands, except completion, which cobra provides.
 func (a *app) commands() []*cobra.Command {
-	return []*cobra.Command{
-		a.lsCommand(),
-		a.treeCommand(),
-		a.infoCommand(),
-		a.chunksCommand(),
-		a.dumpCommand(),
-		a.statsCommand(),
-		a.explainCommand(),
-		a.indexCommand(),
-		a.plotCommand(),
-		a.viewCommand(),
-		a.serveCommand(),
-		a.convertCommand(),
-		a.virtualCommand(),
-		a.diffCommand(),
-		a.verifyCommand(),
-		a.scanCommand(),
-		a.recoverCommand(),
-		a.repackCommand(),
-		a.planCommand(),
-		a.workCommand(),
-		a.commitCommand(),
-		a.cpCommand(),
-		a.appendCommand(),
-		a.attrCommand(),
-		a.rmCommand(),
-		a.benchCommand(),
-		a.crosscheckCommand(),
-		a.manCommand(),
-		a.versionCommand(),
-	}
+	own := []*cobra.Command{a.manCommand()}
+	return slices.Concat(inspect.Commands(a.App), convert.Commands(a.App), draw.Commands(a.App), check.Commands(a.App), publish.Commands(a.App), own)
 }
+
+// app runs a command line.
+type app struct{ *shell.App }

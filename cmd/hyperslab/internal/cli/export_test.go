@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/hyperslab/hyperslab"
+	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/convert"
 	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/term"
 )
 
@@ -18,7 +19,7 @@ func ShowAtOnce(t testing.TB, delay time.Duration) {
 
 // SetVerifyNew replaces the function that verifies a new file before it replaces an old one.
 func SetVerifyNew(t testing.TB, f func(context.Context, string, *hyperslab.VerifyOptions) (*hyperslab.VerifyReport, error)) {
-	before := verifyNew
-	verifyNew = f
-	t.Cleanup(func() { verifyNew = before })
+	before := convert.VerifyNew
+	convert.VerifyNew = f
+	t.Cleanup(func() { convert.VerifyNew = before })
 }

@@ -11,6 +11,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/shell"
 )
 
 func (a *app) manCommand() *cobra.Command {
@@ -26,17 +28,17 @@ finds them if the directory is man1 in a directory of MANPATH.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if dir != "" {
 				if len(args) > 0 {
-					return usagef("--install writes all pages; %q is one command", strings.Join(args, " "))
+					return shell.Usagef("--install writes all pages; %q is one command", strings.Join(args, " "))
 				}
 				return writeMan(cmd.Root(), dir)
 			}
 			of, rest, err := cmd.Root().Find(args)
 			if err != nil || len(rest) > 0 {
-				return usagef("there is no command %q%s", strings.Join(args, " "), near(cmd.Root(), args[0]))
+				return shell.Usagef("there is no command %q%s", strings.Join(args, " "), shell.Near(cmd.Root(), args[0]))
 			}
 			var page bytes.Buffer
 			manPage(&page, of)
-			_, err = a.stdout.Write(page.Bytes())
+			_, err = a.Stdout.Write(page.Bytes())
 			return err
 		},
 	}

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"os"
+	"path/filepath"
 	"reflect"
 	"regexp"
 	"slices"
@@ -11,76 +12,81 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/stretchr/testify/require"
 
+	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/check"
+	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/convert"
+	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/inspect"
+	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/publish"
+	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/shell"
 	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/term"
 	"github.com/hyperslab/hyperslab/plan"
 )
 
 // documents contains all schemas, and the nested objects that have a table of their own.
 var documents = map[string]any{
-	schemaInfo:             infoDoc{},
-	schemaGroup:            groupDoc{},
-	schemaMeta:             metaDoc{},
-	"named bytes":          metaBytes{},
-	schemaStorage:          storageDoc{},
-	"kind":                 storageRow{},
-	"attribute":            attrDoc{},
-	"unsupported":          unsupportedDoc{},
-	"hdf5":                 hdf5Doc{},
-	"stored_filter":        filterDoc{},
-	"external":             externalDoc{},
-	"mapping":              mappingDoc{},
-	schemaLs:               lsDoc{},
-	"entry":                lsEntry{},
-	schemaTree:             treeDoc{},
-	"node":                 treeNode{},
-	schemaChunks:           chunksDoc{},
-	"chunk":                chunkDoc{},
-	schemaDump:             dumpDoc{},
-	schemaStats:            statsDoc{},
-	"histogram":            histogramDoc{},
-	schemaExplain:          explainDoc{},
-	"field":                fieldDoc{},
-	schemaConvert:          convertDoc{},
-	schemaConvertTree:      convertTreeDoc{},
-	schemaConvertMany:      convertManyDoc{},
-	"converted source":     convertRow{},
-	schemaDiff:             diffDoc{},
-	schemaDiffTree:         diffTreeDoc{},
-	"object difference":    objectDiff{},
-	"difference":           valueDoc{},
-	"attribute difference": attrDiff{},
-	schemaAttr:             attrListDoc{},
-	schemaBench:            benchDoc{},
-	"measurement":          benchRow{},
-	schemaRecover:          recoverDoc{},
-	"finding":              findingDoc{},
-	schemaRepair:           repairDoc{},
-	"change":               changeDoc{},
-	schemaDone:             doneDoc{},
-	schemaVerify:           verifyDoc{},
-	"verified file":        verifyFile{},
-	"place":                placeDoc{},
-	schemaCloud:            cloudDoc{},
-	"examined file":        cloudRow{},
-	"array layout":         cloudArray{},
-	"layout problem":       cloudProblem{},
-	schemaScan:             scanDoc{},
-	"scanned file":         scanFile{},
-	"scan finding":         scanFinding{},
-	schemaRepack:           repackDoc{},
-	"repacked file":        repackRow{},
-	schemaPlan:             plan.Plan{},
-	"planned source":       plan.Source{},
-	"planned target":       plan.Target{},
-	"stage":                plan.Stage{},
-	schemaVersion:          versionDoc{},
-	"library":              libraryDoc{},
-	"filter":               hdf5Ability{},
-	"build":                buildDoc{},
-	"vulnerability":        knownDoc{},
-	term.ProgressSchema:    term.ProgressDoc{},
-	schemaEmit:             emitDoc{},
-	"area":                 emitArea{},
+	shell.SchemaInfo:        inspect.InfoDoc{},
+	shell.SchemaGroup:       inspect.GroupDoc{},
+	shell.SchemaMeta:        inspect.MetaDoc{},
+	"named bytes":           inspect.MetaBytes{},
+	shell.SchemaStorage:     inspect.StorageDoc{},
+	"kind":                  inspect.StorageRow{},
+	"attribute":             shell.AttrDoc{},
+	"unsupported":           shell.UnsupportedDoc{},
+	"hdf5":                  inspect.HDF5Doc{},
+	"stored_filter":         inspect.FilterDoc{},
+	"external":              inspect.ExternalDoc{},
+	"mapping":               inspect.MappingDoc{},
+	shell.SchemaLs:          inspect.LsDoc{},
+	"entry":                 inspect.LsEntry{},
+	shell.SchemaTree:        inspect.TreeDoc{},
+	"node":                  inspect.TreeNode{},
+	shell.SchemaChunks:      inspect.ChunksDoc{},
+	"chunk":                 inspect.ChunkDoc{},
+	shell.SchemaDump:        inspect.DumpDoc{},
+	shell.SchemaStats:       inspect.StatsDoc{},
+	"histogram":             inspect.HistogramDoc{},
+	shell.SchemaExplain:     inspect.ExplainDoc{},
+	"field":                 inspect.FieldDoc{},
+	shell.SchemaConvert:     convert.ConvertDoc{},
+	shell.SchemaConvertTree: convert.ConvertTreeDoc{},
+	shell.SchemaConvertMany: convert.ConvertManyDoc{},
+	"converted source":      convert.ConvertRow{},
+	shell.SchemaDiff:        check.DiffDoc{},
+	shell.SchemaDiffTree:    check.DiffTreeDoc{},
+	"object difference":     check.ObjectDiff{},
+	"difference":            check.ValueDoc{},
+	"attribute difference":  check.AttrDiff{},
+	shell.SchemaAttr:        convert.AttrListDoc{},
+	shell.SchemaBench:       check.BenchDoc{},
+	"measurement":           convert.BenchRow{},
+	shell.SchemaRecover:     check.RecoverDoc{},
+	"finding":               check.FindingDoc{},
+	shell.SchemaRepair:      check.RepairDoc{},
+	"change":                check.ChangeDoc{},
+	shell.SchemaDone:        shell.DoneDoc{},
+	shell.SchemaVerify:      check.VerifyDoc{},
+	"verified file":         check.VerifyFile{},
+	"place":                 check.PlaceDoc{},
+	shell.SchemaCloud:       check.CloudDoc{},
+	"examined file":         check.CloudRow{},
+	"array layout":          check.CloudArray{},
+	"layout problem":        check.CloudProblem{},
+	shell.SchemaScan:        inspect.ScanDoc{},
+	"scanned file":          inspect.ScanFile{},
+	"scan finding":          inspect.ScanFinding{},
+	shell.SchemaRepack:      convert.RepackDoc{},
+	"repacked file":         convert.RepackRow{},
+	shell.SchemaPlan:        plan.Plan{},
+	"planned source":        plan.Source{},
+	"planned target":        plan.Target{},
+	"stage":                 plan.Stage{},
+	shell.SchemaVersion:     inspect.VersionDoc{},
+	"library":               inspect.LibraryDoc{},
+	"filter":                inspect.HDF5Ability{},
+	"build":                 inspect.BuildDoc{},
+	"vulnerability":         inspect.KnownDoc{},
+	term.ProgressSchema:     term.ProgressDoc{},
+	shell.SchemaEmit:        publish.EmitDoc{},
+	"area":                  publish.EmitArea{},
 }
 
 // TestSchemas_Documented checks that docs/json.md and the code have the same schemas, with the
@@ -121,18 +127,15 @@ func TestSchemas_Documented(t *testing.T) {
 
 // TestSchemas_tested checks that every schema in the code is in the table above.
 func TestSchemas_tested(t *testing.T) {
-	files, err := os.ReadDir(".")
+	files, err := filepath.Glob("../*/*.go")
 	require.NoError(t, err)
 	name := regexp.MustCompile(`"(hyperslab\.[a-z.]+/[0-9]+)"`)
 	found := 0
 	for _, f := range files {
-		if !strings.HasSuffix(f.Name(), ".go") {
-			continue
-		}
-		b, err := os.ReadFile(f.Name())
+		b, err := os.ReadFile(f)
 		require.NoError(t, err)
 		for _, m := range name.FindAllStringSubmatch(string(b), -1) {
-			require.Contains(t, documents, m[1], "%s", f.Name())
+			require.Contains(t, documents, m[1], "%s", f)
 			found++
 		}
 	}
@@ -157,7 +160,7 @@ func TestSchemas_commands(t *testing.T) {
 		require.NotEmpty(t, c.Example, "%s has no examples", c.CommandPath())
 		seen++
 	}
-	root := (&app{}).root()
+	root := (&app{new(shell.App)}).root()
 	visit(root)
 	require.GreaterOrEqual(t, seen, 24)
 }
@@ -175,5 +178,5 @@ func TestHelp_width(t *testing.T) {
 			visit(sub)
 		}
 	}
-	visit((&app{}).root())
+	visit((&app{new(shell.App)}).root())
 }

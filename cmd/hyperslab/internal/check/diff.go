@@ -1,0 +1,427 @@
+// hyperslab diff: compare two arrays and list the differences.
+
+package check
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hyperslab/hyperslab"
+	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/shell"
+	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/term"
+	"github.com/hyperslab/hyperslab/internal/hdf5/dimscale"
+	"github.com/hyperslab/hyperslab/internal/tree/converted"
+	"github.com/hyperslab/hyperslab/ndarray"
+)
+
+// DiffDoc is the document of diff --json.
+type DiffDoc struct {
+	Schema         string          `json:"schema"`
+	A              string          `json:"a"`
+	B              string          `json:"b"`
+	Same           bool            `json:"same"`
+	ShapeA         []shell.JSONInt `json:"shape_a"`
+	ShapeB         []shell.JSONInt `json:"shape_b"`
+	SameShape      bool            `json:"same_shape"`
+	DTypeA         string          `json:"dtype_a"`
+	DTypeB         string          `json:"dtype_b"`
+	SameDType      bool            `json:"same_dtype"`
+	ValuesCompared bool            `json:"values_compared"`
+	Elements       shell.JSONInt   `json:"elements"`
+	Different      shell.JSONInt   `json:"different"`
+	First          []ValueDoc      `json:"first"`
+	Attributes     []AttrDiff      `json:"attributes"`
+	Excluded       []string        `json:"excluded_attributes"`
+	EncodingA      *string         `json:"encoding_a"`
+	EncodingB      *string         `json:"encoding_b"`
+	Seconds        shell.JSONFloat `json:"seconds"`
+}
+
+// ValueDoc is one element that differs.
+type ValueDoc struct {
+	Index []shell.JSONInt `json:"index"`
+	A     string          `json:"a"`
+	B     string          `json:"b"`
+}
+
+// AttrDiff is one attribute that differs. A missing attribute is null.
+type AttrDiff struct {
+	Name    string  `json:"name"`
+	Problem string  `json:"problem"`
+	A       *string `json:"a"`
+	B       *string `json:"b"`
+}
+
+type diffFlags struct {
+	job        shell.JobFlags
+	attrs      shell.AttrFlags
+	rtol, atol float64
+	ulp        uint64
+	equalNaN   bool
+	encoding   bool
+	exclude    []string
+	valuesOnly bool
+	converted  bool
+	count      int
+	json       bool
+}
+
+func (a *app) diffCommand() *cobra.Command {
+	var o diffFlags
+	cmd := &cobra.Command{
+		Use:   "diff A B",
+		Short: "Compare two arrays or trees of any format",
+		Long: `diff compares shape, element type, every value and the attributes of two arrays. It
+ignores the storage: chunks, compression, fill value and order of attributes. Without
+tolerances values are compared bit by bit: NaN equals NaN, and -0 differs from 0.
+Numbers of different types are compared by value: 1 equals 1.0. The type remains a
+difference, unless --values-only is given.
+
+Selected parts are compared like arrays of their shape. Indices count from the start of
+the part, and the attributes are those of the arrays.
+
+Two groups, ctables, directories of arrays or whole HDF5 files are compared path by
+path, with their links and the attributes of groups. --exclude leaves out paths.
+--encoding also compares chunks, blocks and compression.
+
+With --converted B is a conversion of A. Then the changes that convert reports are no
+differences: other types of strings with the same values, paths in place of references,
+and links, datatypes, attributes and arrays that the format of B cannot store.
+
+With --rtol or --atol two floating point values a and b are equal if |a-b| <= atol +
+rtol*|b|, and with --ulp also if fewer than N values of their type are between them. The
+exit code is 0 if nothing differs, 1 if something differs, 2 if the comparison is
+impossible, 3 if a part of a tree or an attribute cannot be compared and the rest is
+equal.` + shell.AddressHelp + shell.SliceHelp,
+		Example: `  hyperslab diff etopo.h5:/ROSE rose.b2nd
+  hyperslab diff rose.b2nd rose-lz4.b2nd
+  hyperslab diff waves.b2nd changed.b2nd --rtol 1e-6 --atol 1e-3
+  hyperslab diff waves.b2nd changed.b2nd -n 5
+  hyperslab diff 'waves.b2nd[:, 0]' 'waves.h5:/waves[:, 0]'
+  hyperslab diff tree.h5 tree.h5 --exclude /run1/raw
+  hyperslab diff waves.b2nd waves.h5:/waves --ulp 2 --encoding`,
+		Args:              shell.Arity(2, 2),
+		ValidArgsFunction: shell.CompleteAddress,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.diff(cmd.Context(), args[0], args[1], &o)
+		},
+	}
+	f := cmd.Flags()
+	f.Float64Var(&o.rtol, "rtol", 0, "relative tolerance `R` of floating point values")
+	f.Float64Var(&o.atol, "atol", 0, "absolute tolerance `A` of floating point values")
+	f.Uint64Var(&o.ulp, "ulp", 0, "floats are equal if they are at most `N` representable values apart")
+	f.BoolVar(&o.equalNaN, "equal-nan", false, "NaNs with different bits are equal")
+	f.BoolVar(&o.valuesOnly, "values-only", false, "compare shape and values, not attributes, byte order or types of numbers")
+	f.BoolVar(&o.converted, "converted", false, "B is a conversion of A: the changes that convert reports are no differences")
+	f.BoolVar(&o.encoding, "encoding", false, "compare chunks, blocks and compression too")
+	f.StringArrayVar(&o.exclude, "exclude", nil, "in trees leave out `PATH` and all objects below it; repeatable")
+	f.IntVarP(&o.count, "count", "n", 1, "show at most `N` differing values")
+	o.attrs.Add(cmd, "do not compare")
+	o.job.Add(cmd, "no output; the exit code is the result")
+	shell.JSONFlag(cmd, &o.json)
+	(&shell.FilesFlags{}).Add(a.App, cmd)
+	(&shell.UntrustedFlags{}).Add(a.App, cmd)
+	shell.AddDType(a.App, cmd)
+	return cmd
+}
+
+func (a *app) diff(ctx context.Context, pathA, pathB string, o *diffFlags) (err error) {
+	opts, err := o.options()
+	if err != nil {
+		return err
+	}
+	start := time.Now()
+	trees, parts, err := a.openPair(ctx, pathA, pathB)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, closePair(trees, parts)) }()
+	x, y := parts[0], parts[1]
+	if x == nil {
+		return a.diffTrees(ctx, pathA, pathB, trees, opts, o)
+	}
+	if len(o.exclude) > 0 {
+		return shell.Usagef("--exclude is for trees, and these are two arrays")
+	}
+	if o.encoding && (x.Source != nil || y.Source != nil) {
+		return shell.Usagef("--encoding is for whole arrays, and a selection takes a part of one")
+	}
+	if opts.ExcludeAttrs, err = o.excluded(ctx, x.Array, y.Array); err != nil {
+		return err
+	}
+	if err := cmp.Or(o.job.Fit(opts.Memory, pathA, x.Whole()), o.job.Fit(opts.Memory, pathB, y.Whole())); err != nil {
+		return err
+	}
+	opts.Workers = o.job.Jobs
+	m := term.NewMeter(o.job.Progress, a.Stderr, "diff", x.NBytes(), time.Now).SetSources(ctx, x.Stored(), y.Stored())
+	opts.Progress = func(p ndarray.Progress) { m.Update(p.DoneBytes) }
+	c, err := ndarray.Compare(ctx, x.Array, y.Array, opts)
+	m.Finish()
+	if err != nil {
+		return err
+	}
+	dimscale.Compare(&c)
+	if o.converted {
+		if err := converted.Array(ctx, &c, x.Array, y.Array); err != nil {
+			return err
+		}
+	}
+	storedA, storedB := o.encodings(&c)
+	same := o.same(&c) && storedA == storedB
+	if err := a.reportDiff(pathA, pathB, &c, same, opts.ExcludeAttrs, time.Since(start), o); err != nil {
+		return err
+	}
+	if same {
+		return nil
+	}
+	code := shell.ExitDiffers
+	if c.Attrs = known(c.Attrs); o.same(&c) && storedA == storedB {
+		code = shell.ExitPartly
+	}
+	return &shell.ExitError{Code: code}
+}
+
+// known returns the differences of attributes without those that cannot be compared.
+func known(list []ndarray.AttrDifference) []ndarray.AttrDifference {
+	return slices.DeleteFunc(slices.Clone(list), func(d ndarray.AttrDifference) bool { return attrProblem(d) == attrUnsupported })
+}
+
+// openPair opens two arrays, or two groups, whose arrays are nil. It fails if only one is a group.
+func (a *app) openPair(ctx context.Context, pathA, pathB string) (trees [2]*hyperslab.Tree, parts [2]*shell.Part, err error) {
+	paths := [2]string{pathA, pathB}
+	for i, path := range paths {
+		if trees[i], parts[i], err = a.OpenEither(ctx, path); err != nil {
+			return trees, parts, errors.Join(err, closePair(trees, parts))
+		}
+	}
+	if (parts[0] == nil) == (parts[1] == nil) {
+		return trees, parts, nil
+	}
+	group := pathA
+	if parts[0] != nil {
+		group = pathB
+	}
+	err = shell.Usagef("%s is a group and the other is an array; name one of its arrays, as FILE:/path", group)
+	return trees, parts, errors.Join(err, closePair(trees, parts))
+}
+
+// closePair closes two operands of diff.
+func closePair(trees [2]*hyperslab.Tree, parts [2]*shell.Part) (err error) {
+	for i, p := range parts {
+		switch {
+		case p != nil:
+			err = errors.Join(err, p.Close())
+		case trees[i] != nil:
+			err = errors.Join(err, trees[i].Close())
+		}
+	}
+	return err
+}
+
+// same reports whether there are no differences that count.
+func (o *diffFlags) same(c *ndarray.Comparison) bool {
+	return c.Equal() || o.valuesOnly && c.SameShape && c.ValuesCompared && c.NumDiffs == 0
+}
+
+// encodings describes the storage of the two arrays, or returns "" if it does not count.
+func (o *diffFlags) encodings(c *ndarray.Comparison) (a, b string) {
+	if !o.encoding {
+		return "", ""
+	}
+	return encodingText(c.A), encodingText(c.B)
+}
+
+// encodingText returns, for example, "chunks 10x30, blocks 5x30, shuffle + zstd 5".
+func encodingText(m ndarray.Meta) string {
+	var parts []string
+	if m.ChunkShape != nil {
+		parts = append(parts, "chunks "+term.FormatShape(m.ChunkShape))
+	}
+	if m.BlockShape != nil {
+		parts = append(parts, "blocks "+term.FormatShape(m.BlockShape))
+	}
+	if m.Compression != nil {
+		parts = append(parts, m.Compression.String())
+	}
+	return strings.Join(parts, ", ")
+}
+
+// options converts the flags to options of Compare.
+func (o *diffFlags) options() (*ndarray.CompareOptions, error) {
+	memory, err := o.job.Check()
+	if err != nil {
+		return nil, err
+	}
+	if o.count < 0 {
+		return nil, shell.Usagef("-n %d: want 0 or more values", o.count)
+	}
+	opts := &ndarray.CompareOptions{
+		IgnoreOrder: o.valuesOnly, IgnoreAttrs: o.valuesOnly,
+		MaxDiffs: o.count, Workers: o.job.Jobs, Memory: memory,
+	}
+	for flag, v := range map[string]float64{"--rtol": o.rtol, "--atol": o.atol} {
+		if !(v >= 0) || math.IsInf(v, 0) {
+			return nil, shell.Usagef("%s %v: want a number that is not negative", flag, v)
+		}
+	}
+	if o.rtol != 0 || o.atol != 0 || o.ulp != 0 || o.equalNaN {
+		opts.Tolerance = &ndarray.Tolerance{Rtol: o.rtol, Atol: o.atol, ULP: o.ulp, EqualNaN: o.equalNaN}
+	}
+	return opts, nil
+}
+
+// excluded returns the names of the attributes that are not compared.
+func (o *diffFlags) excluded(ctx context.Context, arrays ...*ndarray.Array) ([]string, error) {
+	names := append([]string{}, o.attrs.Names...)
+	if !o.attrs.Unsupported || o.valuesOnly {
+		return names, nil
+	}
+	for _, arr := range arrays {
+		attrs, err := shell.AttrsOf(ctx, arr)
+		if err != nil {
+			return nil, err
+		}
+		for _, u := range attrs.Unsupported {
+			names = append(names, u.Name)
+		}
+	}
+	return names, nil
+}
+
+// reportDiff writes the document, the differences, or a line that there are none.
+func (a *app) reportDiff(pathA, pathB string, c *ndarray.Comparison, same bool, excluded []string, took time.Duration, o *diffFlags) error {
+	switch {
+	case o.json:
+		return a.WriteJSON(a.Stdout, newDiffDoc(pathA, pathB, c, same, excluded, took, o))
+	case o.job.Quiet:
+		return nil
+	case same:
+		a.Note("same: %s of %v in %v", term.Plural(c.NumElems, "element"), c.A.DType, took.Round(time.Millisecond))
+		return nil
+	}
+	if err := writeDiff(a.Stdout, a.Data, c, o); err != nil {
+		return err
+	}
+	a.noteUnknown(slices.ContainsFunc(c.Attrs, func(d ndarray.AttrDifference) bool { return d.Unsupported }))
+	return nil
+}
+
+// attrUnsupported is the problem of attributes that cannot be compared.
+const attrUnsupported = "cannot be compared"
+
+// attrProblem describes the difference of an attribute.
+func attrProblem(d ndarray.AttrDifference) string {
+	switch {
+	case d.A == "":
+		return missingA
+	case d.B == "":
+		return missingB
+	case d.Unsupported:
+		return attrUnsupported
+	}
+	return "differs"
+}
+
+// attributeName returns the name of an attribute for a listing. Attributes that cannot be listed
+// have none.
+func attributeName(name string) string {
+	if name == "" {
+		return "(not listed)"
+	}
+	return term.Safe(name)
+}
+
+// attributeWord distinguishes attributes that differ from those that cannot be compared.
+func attributeWord(problem string) string {
+	if problem == attrUnsupported {
+		return "attribute?"
+	}
+	return "attribute"
+}
+
+// noteUnknown explains "attribute?" if it occurs.
+func (a *app) noteUnknown(any bool) {
+	if any {
+		a.Note("attribute?: the type cannot be compared; --exclude-unsupported leaves such attributes out")
+	}
+}
+
+func newDiffDoc(pathA, pathB string, c *ndarray.Comparison, same bool, excluded []string, took time.Duration, o *diffFlags) DiffDoc {
+	d := DiffDoc{
+		Schema: shell.SchemaDiff, A: pathA, B: pathB, Same: same,
+		ShapeA: shell.ShapeDoc(c.A), ShapeB: shell.ShapeDoc(c.B), SameShape: c.SameShape,
+		DTypeA: c.A.DType.String(), DTypeB: c.B.DType.String(), SameDType: c.SameDType,
+		ValuesCompared: c.ValuesCompared, Elements: shell.JSONInt(c.NumElems), Different: shell.JSONInt(c.NumDiffs),
+		First: []ValueDoc{}, Attributes: []AttrDiff{}, Excluded: excluded, Seconds: shell.Seconds(took),
+	}
+	for _, v := range c.Diffs[:min(len(c.Diffs), o.count)] {
+		d.First = append(d.First, ValueDoc{Index: shell.JSONShape(v.Index), A: v.A, B: v.B})
+	}
+	d.Attributes = append(d.Attributes, attrDiffs(c.Attrs)...)
+	if o.encoding {
+		a, b := o.encodings(c)
+		d.EncodingA, d.EncodingB = &a, &b
+	}
+	return d
+}
+
+func attrDiffs(attrs []ndarray.AttrDifference) (docs []AttrDiff) {
+	for _, at := range attrs {
+		doc := AttrDiff{Name: at.Name, Problem: attrProblem(at)}
+		if at.A != "" {
+			doc.A = &at.A
+		}
+		if at.B != "" {
+			doc.B = &at.B
+		}
+		docs = append(docs, doc)
+	}
+	return docs
+}
+
+// writeDiff writes the differences: shape, type, values, attributes, in this order.
+func writeDiff(w io.Writer, p term.Paint, c *ndarray.Comparison, o *diffFlags) error {
+	t := term.Table{Head: []string{"DIFFERS", "WHERE", "A", "B"}}
+	if !c.SameShape {
+		t.Add("shape", "", shell.MetaShape(c.A), shell.MetaShape(c.B))
+	}
+	if !c.SameDType && !o.valuesOnly || !c.ValuesCompared && c.SameShape {
+		t.Add("dtype", "", shell.DtypeText(c.A.DType), shell.DtypeText(c.B.DType))
+	}
+	for _, v := range c.Diffs[:min(len(c.Diffs), o.count)] {
+		t.Add("value", shell.IndexText(v.Index), v.A, v.B)
+	}
+	for _, at := range c.Attrs {
+		t.Add(attributeWord(attrProblem(at)), attributeName(at.Name), orMissing(at.A), orMissing(at.B))
+	}
+	if storedA, storedB := o.encodings(c); storedA != storedB {
+		t.Add("encoding", "", storedA, storedB)
+	}
+	if err := t.Write(w, p); err != nil {
+		return err
+	}
+	var err error
+	switch {
+	case !c.ValuesCompared:
+		_, err = fmt.Fprintln(w, "values not compared: shapes differ, or types that are not all numbers or all strings")
+	case c.NumDiffs > 0:
+		_, err = fmt.Fprintf(w, "%d of %s differ\n", c.NumDiffs, term.Plural(c.NumElems, "value"))
+	}
+	return err
+}
+
+func orMissing(s string) string {
+	if s == "" {
+		return "missing"
+	}
+	return shell.Shorten(term.Safe(s), shell.Wide)
+}

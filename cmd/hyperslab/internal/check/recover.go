@@ -1,0 +1,240 @@
+// hyperslab recover: write the readable parts of a corrupt file to a new file.
+
+package check
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hyperslab/hyperslab"
+	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/shell"
+	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/term"
+	"github.com/hyperslab/hyperslab/ndarray"
+)
+
+// RecoverDoc is the document of recover --json.
+type RecoverDoc struct {
+	Schema      string          `json:"schema"`
+	Source      string          `json:"source"`
+	Target      string          `json:"target"`
+	Format      string          `json:"format"`
+	Whole       bool            `json:"whole"`
+	Arrays      shell.JSONInt   `json:"arrays"`
+	Chunks      shell.JSONInt   `json:"chunks"`
+	Certain     shell.JSONInt   `json:"certain"`
+	Unverified  shell.JSONInt   `json:"unverified"`
+	Guessed     shell.JSONInt   `json:"guessed"`
+	Lost        shell.JSONInt   `json:"lost"`
+	LostObjects shell.JSONInt   `json:"lost_objects"`
+	NumFindings shell.JSONInt   `json:"num_findings"`
+	Findings    []FindingDoc    `json:"findings"`
+	Seconds     shell.JSONFloat `json:"seconds"`
+}
+
+// FindingDoc is one finding.
+type FindingDoc struct {
+	Certainty string         `json:"certainty"`
+	Object    *string        `json:"object"`
+	What      string         `json:"structure"`
+	Chunk     *shell.JSONInt `json:"chunk"`
+	Offset    *shell.JSONInt `json:"offset"`
+	Text      string         `json:"text"`
+}
+
+type recoverFlags struct {
+	force  bool
+	format string
+	most   int
+	quiet  bool
+	json   bool
+	dryRun bool
+
+	progress string
+	repair   repairFlags
+}
+
+func (a *app) recoverCommand() *cobra.Command {
+	var o recoverFlags
+	cmd := &cobra.Command{
+		Use:   "recover SOURCE [TARGET]",
+		Short: "Write the recoverable contents of a corrupt file to a new one",
+		Long: `recover reads a corrupt b2nd file, sparse frame, bcolz tree or HDF5 file without the
+reference libraries and writes the recoverable contents to a new file of the same
+format. The corrupt file is never changed. The new file is verified before it is renamed
+to TARGET. Chunks are counted as certain (a checksum or redundant structure confirms
+values and location), unverified (valid, but the format has no checksum of the values),
+guessed (likely), or lost (fill values). All other findings are reported too.
+
+HDF5 datasets that no path leads to are written to /lost+found.
+
+With --untrusted the work is done in a sandbox that can access only the corrupt file and
+a directory beside the target, from which the new file is moved.
+
+--repair finds the smallest change of an HDF5 file after which the reference library
+reads it: wrong element sizes in the layout or in parameters of filters, flags of a
+writer that did not close the file, a wrong end of the file, checksums of metadata, and
+single bytes of metadata that a checksum disproves. Elements are not changed. Without
+TARGET it only shows the changes; with TARGET it writes a copy with them. --json prints
+the plan. --plan applies a stored plan to the file for which it was made, and --plan
+with --reverse restores that file from its copy.
+
+Exit codes: 0 no data is guessed or lost, 2 no valid file could be written, 3 some data
+is guessed or lost, or a change of a new plan of --repair is guessed.`,
+		Example: `  hyperslab recover broken.h5 saved.h5
+  hyperslab recover waves.b2nd whole.b2nd --untrusted
+  hyperslab recover --repair unclosed.h5
+  hyperslab recover --repair unclosed.h5 --json > repair.json
+  hyperslab recover --repair unclosed.h5 repaired.h5 --plan repair.json
+  hyperslab recover --repair repaired.h5 original.h5 --plan repair.json --reverse`,
+		Args: shell.Arity(1, 2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := o.repair.check(len(args), &o); err != nil {
+				return err
+			}
+			if o.repair.on {
+				return a.repair(cmd.Context(), args[0], strings.Join(args[1:], ""), &o)
+			}
+			return a.recover(cmd.Context(), args[0], args[1], &o)
+		},
+	}
+	f := cmd.Flags()
+	f.BoolVarP(&o.force, "force", "f", false, "replace the target if it exists")
+	f.StringVar(&o.format, "format", "", "`FORMAT` of a file with a corrupt beginning: b2nd, hdf5 or bcolz")
+	f.IntVarP(&o.most, "limit", "n", 20, "list at most `N` findings, all if 0")
+	f.BoolVarP(&o.quiet, "quiet", "q", false, "do not show findings and progress")
+	f.BoolVar(&o.dryRun, "dry-run", false, "report the bytes to read and write no file; the recoverable part is known only after reading")
+	f.BoolVar(&o.repair.on, "repair", false, "show the smallest change that makes an HDF5 file readable, or write a copy with it")
+	f.StringVar(&o.repair.plan, "plan", "", "with --repair: apply the changes of `PLAN`, from --repair --json")
+	f.BoolVar(&o.repair.reverse, "reverse", false, "with --plan: restore the file for which the plan was made")
+	shell.ProgressFlag(cmd, &o.progress)
+	shell.JSONFlag(cmd, &o.json)
+	a.LockFlags(cmd)
+	(&shell.UntrustedFlags{}).Add(a.App, cmd)
+	return cmd
+}
+
+func (a *app) recover(ctx context.Context, source, target string, o *recoverFlags) error {
+	if o.format != "" {
+		if err := shell.OneOf("--format", o.format, string(hyperslab.B2ND), string(hyperslab.HDF5), string(hyperslab.Bcolz)); err != nil {
+			return err
+		}
+	}
+	if err := shell.CheckProgress(o.progress); err != nil {
+		return err
+	}
+	if o.quiet {
+		o.progress = term.ProgressNone
+	}
+	if o.most < 0 {
+		return shell.Usagef("-n %d: want 0 or more findings", o.most)
+	}
+	if err := shell.WholeFile("recover", source); err != nil {
+		return err
+	}
+	if shell.SameFile(source, target) {
+		return shell.Usagef("%s is the corrupt file, which is never changed; give the new one another name", target)
+	}
+	if o.dryRun {
+		return a.planRecovery(source, target, o)
+	}
+	opts := &hyperslab.RecoverOptions{Format: hyperslab.Format(o.format), Overwrite: o.force, MaxFindings: o.most, Isolated: a.Sandboxed()}
+	if o.most == 0 {
+		opts.MaxFindings = 1 << 30
+	}
+	start := time.Now()
+	m := term.NewMeter(o.progress, a.Stderr, "recover", 0, time.Now)
+	opts.Progress = m.UpdateOf
+	r, err := hyperslab.Recover(ctx, target, source, opts)
+	m.Finish()
+	if err != nil {
+		return err
+	}
+	if o.json {
+		err = a.WriteJSON(a.Stdout, newRecoverDoc(r, time.Since(start)))
+	} else {
+		err = a.tellRecovery(r, o.quiet)
+	}
+	if !r.Complete {
+		return &shell.ExitError{Code: shell.ExitPartly, Err: err}
+	}
+	return err
+}
+
+// planRecovery reports the input of a recovery. Only the recovery itself shows whether data can be
+// recovered.
+func (a *app) planRecovery(source, target string, o *recoverFlags) error {
+	start := time.Now()
+	if _, err := os.Stat(source); err != nil {
+		return ndarray.Wrap("recover", source, err)
+	}
+	if _, err := os.Lstat(target); err == nil && !o.force {
+		return ndarray.Wrap("recover", source, fmt.Errorf("%w: %s", ndarray.ErrExists, target))
+	}
+	size, err := shell.PathBytes(source)
+	if err != nil {
+		return ndarray.Wrap("recover", source, err)
+	}
+	format := o.format
+	if format == "" {
+		f, err := hyperslab.Sniff(source)
+		if named, ok := shell.NamedFormat(source); err != nil && ok {
+			f, err = named, nil
+		}
+		if err != nil {
+			return err
+		}
+		format = string(f)
+	}
+	a.Note("would read all of %s as %s, %s, and write the readable part to %s", term.Safe(source), format, term.FormatBytes(size), term.Safe(target))
+	if !o.json {
+		return nil
+	}
+	return a.WriteJSON(a.Stdout, shell.DoneDoc{
+		Schema: shell.SchemaDone, Command: "recover", Arguments: []string{source, target}, DryRun: true, Seconds: shell.Seconds(time.Since(start)),
+	})
+}
+
+func newRecoverDoc(r *hyperslab.RecoverReport, took time.Duration) *RecoverDoc {
+	d := &RecoverDoc{
+		Schema: shell.SchemaRecover, Source: r.Source, Target: r.Destination, Format: string(r.Format), Whole: r.Complete,
+		Arrays: shell.JSONInt(r.Arrays), Chunks: shell.JSONInt(r.Chunks), Certain: shell.JSONInt(r.Certain), Unverified: shell.JSONInt(r.Unverified), Guessed: shell.JSONInt(r.Guessed),
+		Lost: shell.JSONInt(r.Lost), LostObjects: shell.JSONInt(r.LostObjects), NumFindings: shell.JSONInt(r.NumFindings), Findings: []FindingDoc{},
+		Seconds: shell.Seconds(took),
+	}
+	for _, f := range r.Findings {
+		doc := FindingDoc{Certainty: f.Certainty, Object: shell.OrNull(f.Object), What: f.What, Text: f.Err.Error()}
+		if f.Chunk >= 0 {
+			doc.Chunk = (*shell.JSONInt)(&f.Chunk)
+		}
+		if f.Offset >= 0 {
+			doc.Offset = (*shell.JSONInt)(&f.Offset)
+		}
+		d.Findings = append(d.Findings, doc)
+	}
+	return d
+}
+
+// tellRecovery writes the findings and the summary.
+func (a *app) tellRecovery(r *hyperslab.RecoverReport, quiet bool) error {
+	if !quiet {
+		for _, f := range r.Findings {
+			if _, err := fmt.Fprintln(a.Stdout, term.SafeLines(f.String())); err != nil {
+				return err
+			}
+		}
+		if more := r.NumFindings - int64(len(r.Findings)); more > 0 {
+			a.Note("and %d more; -n 0 lists all", more)
+		}
+	}
+	line := fmt.Sprintf("%s: %s, %s: %d certain, %d unverified, %d guessed, %d lost", term.Safe(r.Destination), term.Plural(r.Arrays, "array"), term.Plural(r.Chunks+r.Lost, "chunk"), r.Certain, r.Unverified, r.Guessed, r.Lost)
+	if r.LostObjects > 0 {
+		line += ", and " + term.Plural(r.LostObjects, "object") + " lost"
+	}
+	a.Note("%s", line)
+	return nil
+}

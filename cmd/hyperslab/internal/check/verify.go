@@ -1,0 +1,399 @@
+// hyperslab verify: check whole files for corruption.
+
+package check
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hyperslab/hyperslab"
+	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/shell"
+	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/term"
+	"github.com/hyperslab/hyperslab/internal/verify"
+	"github.com/hyperslab/hyperslab/ndarray"
+	"github.com/hyperslab/hyperslab/remote"
+)
+
+// VerifyDoc is the document of verify --json.
+type VerifyDoc struct {
+	Schema  string          `json:"schema"`
+	Files   []VerifyFile    `json:"files"`
+	Totals  verifyTotals    `json:"totals"`
+	Seconds shell.JSONFloat `json:"seconds"`
+}
+
+// verifyTotals counts the files by verdict, and adds up their parts.
+type verifyTotals struct {
+	Files        shell.JSONInt `json:"files"`
+	Valid        shell.JSONInt `json:"valid"`
+	Corrupt      shell.JSONInt `json:"corrupt"`
+	NotChecked   shell.JSONInt `json:"not_checked"` // also partly checked ones
+	Arrays       shell.JSONInt `json:"arrays"`
+	Chunks       shell.JSONInt `json:"chunks"`
+	DecodedBytes shell.JSONInt `json:"decoded_bytes"`
+}
+
+func (t *verifyTotals) add(row *VerifyFile) {
+	t.Files++
+	switch row.Verdict {
+	case verdictValid:
+		t.Valid++
+	case verdictCorrupt:
+		t.Corrupt++
+	default:
+		t.NotChecked++
+	}
+	t.Arrays += row.Arrays
+	t.Chunks += row.Chunks
+	t.DecodedBytes += row.DecodedBytes
+}
+
+// VerifyFile is the result of one file.
+type VerifyFile struct {
+	Path         string        `json:"path"`
+	Format       *string       `json:"format"`
+	Verdict      string        `json:"verdict"`
+	Arrays       shell.JSONInt `json:"arrays"`
+	Chunks       shell.JSONInt `json:"chunks"`
+	DecodedBytes shell.JSONInt `json:"decoded_bytes"`
+	StoredBytes  shell.JSONInt `json:"stored_bytes"`
+	Checksums    shell.JSONInt `json:"checksums"`
+	Verified     bool          `json:"values_verified"`
+	Digests      shell.JSONInt `json:"digests"`
+	NumFindings  shell.JSONInt `json:"num_findings"`
+	Findings     []PlaceDoc    `json:"findings"`
+	NumUnchecked shell.JSONInt `json:"num_unchecked"`
+	Unchecked    []PlaceDoc    `json:"unchecked"`
+	Sandbox      *string       `json:"sandbox"`
+	Error        *string       `json:"error"`
+}
+
+// PlaceDoc is one finding, or one part that was not checked.
+type PlaceDoc struct {
+	Object    *string         `json:"object"`
+	Structure string          `json:"structure"`
+	File      *string         `json:"file"`
+	Offset    *shell.JSONInt  `json:"offset"`
+	Chunk     *shell.JSONInt  `json:"chunk"`
+	Index     []shell.JSONInt `json:"index"`
+	Error     string          `json:"error"`
+}
+
+// Verdicts of verifyFile.
+const (
+	verdictValid   = "valid"
+	verdictCorrupt = "corrupt"
+	verdictPartly  = "partly checked"
+	verdictNone    = "not checked"
+	verdictUnknown = "cannot be verified"
+)
+
+type verifyFlags struct {
+	job       shell.JobFlags
+	batch     shell.BatchFlags
+	sandbox   bool
+	untrusted bool
+	digests   string
+	force     bool
+	format    string
+	most      int
+	recursive bool
+	cloud     bool
+	json      bool
+}
+
+func (a *app) verifyCommand() *cobra.Command {
+	var o verifyFlags
+	cmd := &cobra.Command{
+		Use:   "verify FILE...",
+		Short: "Check whole files for corruption",
+		Long: `verify checks the structure of files of every format without trusting any byte, decodes
+every chunk on all cores, compares all checksums, and lets the reference library open
+each object. Each error is listed with its location: the object, the chunk with its
+first element, and the offset in the file. The work is done in a sandbox, where the
+crash of a library is reported as an error of the file.
+
+External files of an HDF5 file and the source files of its virtual datasets are checked
+too, except with --untrusted. The first member of a family, multi or split set
+stands for all of them.
+
+Of a directory, verify checks each file and each array at any depth. The verdict of a
+directory or a container is the worst one of its members, and no member is left out
+silently. -r also prints a line for each member and a line of totals.
+
+The verdicts:
+  valid                The reference library (libhdf5, C-Blosc2 or bcolz) reads every
+                       element and every attribute, and every checksum is right.
+  valid, no checksums  Valid, but some chunks have no checksum: a changed bit in their
+                       values is not noticed.
+  corrupt              A structure, a chunk or a checksum is wrong. Each error is listed
+                       with object and offset (exit code 1).
+  partly checked       No error was found, and some objects were not checked. Each is
+                       listed with the reason (exit code 3).
+  not checked          The file was not checked, for example because its format is
+                       unknown. The reason is listed (exit code 3, or 2 if no file was
+                       checked).
+
+--digests write stores the SHA-256 digests of a valid file in FILE.sha256, which
+sha256sum can check too, and --digests check compares them.
+
+--cloud reports the layout of HDF5 files for reads from an object store instead: the
+number of requests for all metadata, the chunk sizes, and each problem with the option
+that fixes it. It reads metadata only, also of URLs. The exit code is 1 if there are
+problems.
+
+Exit codes: 0 valid, 1 corrupt, 2 no file could be checked, 3 some files or objects
+were not checked.` + shell.BatchHelp,
+		Example: `  hyperslab verify tree.h5 waves.b2nd
+  hyperslab verify -r runs/
+  hyperslab verify waves.h5 --digests write
+  hyperslab verify waves.h5 --digests check --json
+  hyperslab verify --cloud waves.h5`,
+		Args: o.batch.Arity,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if o.cloud {
+				return a.verifyCloud(cmd, args, &o)
+			}
+			return shell.NoSandbox(a.verify(cmd, args, &o))
+		},
+	}
+	f := cmd.Flags()
+	o.job.Flags = f
+	f.IntVarP(&o.job.Jobs, "jobs", "j", 0, "number `N` of workers; 0 means all cores")
+	f.StringVarP(&o.job.Memory, "memory", "M", "2GiB", "maximum `BYTES` of memory of the sandbox")
+	shell.ProgressFlag(cmd, &o.job.Progress)
+	f.BoolVarP(&o.job.Quiet, "quiet", "q", false, "do not show progress and valid files")
+	f.BoolVar(&o.sandbox, "sandbox", true, "decode in an isolated process")
+	f.BoolVar(&o.untrusted, "untrusted", false, "do not use codecs and libraries that are unsafe on crafted bytes")
+	f.StringVar(&o.digests, "digests", "", "`ACTION` for the digests in FILE.sha256: write or check")
+	f.BoolVarP(&o.force, "force", "f", false, "replace existing digests")
+	f.StringVar(&o.format, "format", "", "`FORMAT` of files with a corrupt beginning: b2nd, hdf5 or bcolz")
+	f.IntVarP(&o.most, "limit", "n", 20, "list at most `N` errors of a file, all if 0")
+	f.BoolVarP(&o.recursive, "recursive", "r", false, "show the verdict of each member of a directory, and totals")
+	o.batch.AddList(cmd, "also the files that `FILE` lists, one per line; - is standard input", "continue after a file that cannot be checked")
+	f.BoolVar(&o.cloud, "cloud", false, "report the layout for reads from an object store, and check no values")
+	shell.CompleteWords(cmd, "digests", "write", "check")
+	shell.JSONFlag(cmd, &o.json)
+	return cmd
+}
+
+// options converts the flags to options of hyperslab.Verify.
+func (o *verifyFlags) options() (*hyperslab.VerifyOptions, error) {
+	memory, err := o.job.Check()
+	if err != nil {
+		return nil, err
+	}
+	v := &hyperslab.VerifyOptions{
+		Format: hyperslab.Format(o.format), Workers: o.job.Jobs, Untrusted: o.untrusted, Isolated: o.sandbox, Memory: memory, MaxFindings: o.most,
+	}
+	if o.job.Given && !o.sandbox {
+		return nil, shell.Usagef("--memory %s is the limit of the sandbox, which --sandbox=false turns off", o.job.Memory)
+	}
+	if o.digests != "" {
+		if err := shell.OneOf("--digests", o.digests, "write", "check"); err != nil {
+			return nil, err
+		}
+		v.CheckDigests, v.WriteDigests = o.digests == "check", o.digests == "write"
+	}
+	if o.format != "" {
+		if err := shell.OneOf("--format", o.format, string(hyperslab.B2ND), string(hyperslab.HDF5), string(hyperslab.Bcolz)); err != nil {
+			return nil, err
+		}
+	}
+	if o.most < 0 {
+		return nil, shell.Usagef("-n %d: want 0 or more findings", o.most)
+	}
+	if o.most == 0 {
+		v.MaxFindings = 1 << 30
+	}
+	return v, nil
+}
+
+func (a *app) verify(cmd *cobra.Command, args []string, o *verifyFlags) error {
+	v, err := o.options()
+	if err != nil {
+		return err
+	}
+	start := time.Now()
+	doc := VerifyDoc{Schema: shell.SchemaVerify, Files: []VerifyFile{}}
+	worst := shell.ExitOK
+	err = a.Batch(cmd, args, &o.batch, true, func(source string) error {
+		if err := shell.WholeFile("verify", source); err != nil {
+			return err
+		}
+		if sidecar := filepath.Clean(source) + verify.SidecarExt; v.WriteDigests && !o.force {
+			if _, err := os.Lstat(sidecar); err == nil {
+				return &ndarray.Error{Op: "create", Path: sidecar, Err: ndarray.ErrExists}
+			}
+		}
+		v.Unlocked = a.Unlocked
+		m := term.NewMeter(o.job.Progress, a.Stderr, "verify", 0, time.Now)
+		v.Progress = func(p ndarray.Progress) {
+			m.UpdateDecoded(p.DoneUnits, p.TotalUnits, "chunks", p.DoneBytes, p.StoredBytes)
+		}
+		show := func(r *hyperslab.VerifyReport) {
+			row := newVerifyFile(r.Path)
+			row.fill(r)
+			doc.add(row)
+			if !o.json {
+				a.printVerdict(&row, r, o.job.Quiet)
+			}
+		}
+		members := false
+		if o.recursive {
+			v.Member = func(r *hyperslab.VerifyReport) error {
+				m.Finish()
+				members = true
+				show(r)
+				return nil
+			}
+		}
+		r, err := verifySource(cmd.Context(), source, v)
+		m.Finish()
+		if err != nil {
+			row := newVerifyFile(source)
+			row.Error = shell.OrNull(err.Error())
+			doc.add(row)
+			return err
+		}
+		if code := verifyCode(r); code == shell.ExitDiffers || worst == shell.ExitOK {
+			worst = code
+		}
+		if !members {
+			show(r)
+		}
+		return nil
+	})
+	if o.json && len(doc.Files) > 0 {
+		doc.Seconds = shell.Seconds(time.Since(start))
+		err = errors.Join(err, shell.WriteJSON(a.Stdout, doc))
+	}
+	if o.recursive && !o.json && len(doc.Files) > 0 {
+		a.printTotals(&doc.Totals)
+	}
+	if worst == shell.ExitOK || err != nil && worst != shell.ExitDiffers {
+		return err
+	}
+	return &shell.ExitError{Code: worst, Err: err} // findings are reported even if other files failed
+}
+
+func newVerifyFile(path string) VerifyFile {
+	return VerifyFile{Path: path, Verdict: verdictUnknown, Findings: []PlaceDoc{}, Unchecked: []PlaceDoc{}}
+}
+
+func (d *VerifyDoc) add(row VerifyFile) {
+	d.Files = append(d.Files, row)
+	d.Totals.add(&row)
+}
+
+// printTotals writes the totals of a run in one line.
+func (a *app) printTotals(t *verifyTotals) {
+	fmt.Fprintf(a.Stdout, "%s: %d valid, %d corrupt, %d not or partly checked (%s, %s checked, %s decoded)\n", term.Plural(int64(t.Files), "file"),
+		t.Valid, t.Corrupt, t.NotChecked, term.Plural(int64(t.Arrays), "array"), term.Plural(int64(t.Chunks), "chunk"), term.FormatBytes(int64(t.DecodedBytes)))
+}
+
+// verifySource verifies a file, or a local copy of the file at a URL.
+func verifySource(ctx context.Context, source string, v *hyperslab.VerifyOptions) (*hyperslab.VerifyReport, error) {
+	if remote.IsURL(source) && (v.CheckDigests || v.WriteDigests) {
+		return nil, shell.Usagef("%s: digests are stored next to local files", remote.Redact(source))
+	}
+	file, done, err := shell.Fetched(ctx, source)
+	if err != nil {
+		return nil, err
+	}
+	r, err := hyperslab.Verify(ctx, file, v)
+	if r != nil {
+		r.Path = source
+	}
+	return r, errors.Join(err, done())
+}
+
+// fill copies a report.
+func (row *VerifyFile) fill(r *hyperslab.VerifyReport) {
+	row.Format = shell.OrNull(string(r.Format))
+	row.Arrays, row.Chunks, row.DecodedBytes, row.StoredBytes = shell.JSONInt(r.Arrays), shell.JSONInt(r.Chunks), shell.JSONInt(r.DecodedBytes), shell.JSONInt(r.StoredBytes)
+	row.Verified = r.ValuesVerified
+	row.Checksums, row.Digests = shell.JSONInt(r.Checksums), shell.JSONInt(r.Digests)
+	row.NumFindings, row.NumUnchecked = shell.JSONInt(r.NumFindings), shell.JSONInt(r.NumUnchecked)
+	for _, p := range r.Findings {
+		row.Findings = append(row.Findings, newPlaceDoc(p))
+	}
+	for _, p := range r.Unchecked {
+		row.Unchecked = append(row.Unchecked, newPlaceDoc(p))
+	}
+	if r.Isolated {
+		row.Sandbox = shell.OrNull(r.Level)
+	}
+	switch verifyCode(r) {
+	case shell.ExitOK:
+		row.Verdict = verdictValid
+	case shell.ExitDiffers:
+		row.Verdict = verdictCorrupt
+	default:
+		row.Verdict = verdictPartly
+		if r.Format == "" {
+			row.Verdict = verdictNone
+		}
+	}
+}
+
+// verifyCode returns the exit code for the report of one file.
+func verifyCode(r *hyperslab.VerifyReport) int {
+	switch {
+	case r.NumFindings > 0:
+		return shell.ExitDiffers
+	case r.NumUnchecked > 0:
+		return shell.ExitPartly
+	}
+	return shell.ExitOK
+}
+
+func newPlaceDoc(p hyperslab.Finding) PlaceDoc {
+	d := PlaceDoc{Object: shell.OrNull(p.Object), Structure: p.What, File: shell.OrNull(p.File), Index: shell.JSONShape(p.Coords), Error: p.Err.Error()}
+	if p.Offset >= 0 {
+		d.Offset = (*shell.JSONInt)(&p.Offset)
+	}
+	if p.Chunk >= 0 {
+		d.Chunk = (*shell.JSONInt)(&p.Chunk)
+	}
+	return d
+}
+
+// printVerdict writes the result of a file for users: one line, and one for each finding.
+func (a *app) printVerdict(row *VerifyFile, r *hyperslab.VerifyReport, quiet bool) {
+	if quiet && row.Verdict == verdictValid {
+		return
+	}
+	facts := []string{term.Plural(r.Arrays, "array"), term.Plural(r.Chunks, "chunk") + " checked", term.FormatBytes(r.DecodedBytes) + " decoded"}
+	if r.Checksums > 0 {
+		facts = append(facts, term.Plural(r.Checksums, "checksum"))
+	}
+	if r.Digests > 0 {
+		facts = append(facts, term.Plural(r.Digests, "digest"))
+	}
+	verdict := row.Verdict
+	if verdict == verdictValid && !row.Verified {
+		verdict += ", no checksums: values not verified"
+		if r.Checksums > 0 {
+			verdict = fmt.Sprintf("%s, %s without checksum: values not verified", row.Verdict, term.Plural(r.Chunks-r.Checksums, "chunk"))
+		}
+	}
+	fmt.Fprintf(a.Stdout, "%s: %s (%s)\n", term.Safe(row.Path), verdict, shell.Joined(facts))
+	list := func(what string, places []hyperslab.Finding, all int64) {
+		for _, p := range places {
+			fmt.Fprintf(a.Stdout, "  %s: %s\n", what, strings.ReplaceAll(term.SafeLines(p.String()), "\n", "\n    "))
+		}
+		if more := all - int64(len(places)); more > 0 {
+			fmt.Fprintf(a.Stdout, "  and %d more; -n 0 lists all\n", more)
+		}
+	}
+	list("error", r.Findings, r.NumFindings)
+	list("not checked", r.Unchecked, r.NumUnchecked)
+}

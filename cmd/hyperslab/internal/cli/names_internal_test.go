@@ -1,0 +1,22 @@
+package cli
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/shell"
+)
+
+// TestOtherNames checks that each suggested command exists, and that no command has the other name.
+func TestOtherNames(t *testing.T) {
+	root := (&app{new(shell.App)}).root()
+	for name, command := range shell.OtherNames {
+		found, _, err := root.Find([]string{command})
+		require.NoError(t, err)
+		require.Equal(t, command, found.Name())
+		found, _, err = root.Find([]string{name})
+		require.NoError(t, err)
+		require.Equal(t, root, found, name)
+	}
+}

@@ -1,0 +1,26 @@
+// The list of the commands.
+
+package convert
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/shell"
+)
+
+// app runs the commands of this package.
+type app struct{ *shell.App }
+
+// Commands returns the commands of this package.
+func Commands(s *shell.App) []*cobra.Command {
+	a := &app{s}
+	return []*cobra.Command{
+		a.convertCommand(),
+		a.virtualCommand(),
+		a.repackCommand(),
+		a.cpCommand(),
+		a.appendCommand(),
+		a.attrCommand(),
+		a.rmCommand(),
+	}
+}

@@ -1,0 +1,437 @@
+// hyperslab dump: write the values of an array, for users and for programs.
+
+package inspect
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hyperslab/hyperslab"
+	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/shell"
+	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/term"
+	"github.com/hyperslab/hyperslab/h5/ddl"
+	"github.com/hyperslab/hyperslab/internal/cf"
+	"github.com/hyperslab/hyperslab/internal/location/locate"
+	"github.com/hyperslab/hyperslab/ndarray"
+)
+
+// DumpDoc is the document of dump --json. The values, of which there may be many, are written last,
+// as they are read.
+type DumpDoc struct {
+	Schema  string          `json:"schema"`
+	Address string          `json:"address"`
+	Shape   []shell.JSONInt `json:"shape"`
+	DType   string          `json:"dtype"`
+	Values  any             `json:"values"`
+}
+
+type dumpFlags struct {
+	files                                      shell.FilesFlags
+	progress                                   string
+	json, ndjson, csv, npy, ddl, header, index bool
+	csvSafe, unpack, noHeader, coords          bool
+
+	columns *coords  // of the array, with coords
+	before  []string // the header line of the array before
+}
+
+func (a *app) dumpCommand() *cobra.Command {
+	var o dumpFlags
+	cmd := &cobra.Command{
+		Use:   "dump FILE[:/path][[SELECTION]]...",
+		Short: "Write the values of an array: text, JSON, CSV or .npy",
+		Long: `dump writes the values of an array, or of a part of it, to standard output. As text,
+each line begins with the index of its first value; a structure has a line, with a
+column for each field.
+
+--json writes one document. --ndjson writes a line of JSON for each index of the first
+axis. --csv writes a line for each structure, or for each row of the last axis, after a
+header line with the names of the columns: the fields, the name of the array, or
+column0, column1, … --no-header omits it, --index adds columns with the indices of the
+other axes, and --csv-safe makes strings harmless for spreadsheets. --coords writes a
+line for each element, as to_dataframe of xarray does: its coordinates and its value.
+Coordinates are the dimension scale in HDF5 and netCDF, otherwise the array with the
+name of the dimension; a dimension without coordinates has indices. --npy writes the
+format of numpy.load. --ddl writes an HDF5 file, an object in it with everything below
+it, or a part of a dataset, in the DDL of h5dump. Values are read in parts of some
+megabytes, so that memory is bounded. A null element of a table is an empty cell in CSV
+and null in the other forms; --npy fails if there is one.
+
+--unpack writes dates in the calendar of the file, as cftime does, and missing integers
+as NaN. A number that is no date is NaT, and standard error has the number of them.
+Integers with an integer scale_factor and add_offset are exact integers, of the type
+that NumPy has for the result. --npy fails for a date that datetime64 does not have, for
+a number out of range of the type, and for a missing integer of 8 bytes.` +
+			shell.AddressHelp + shell.TwoArguments + shell.SliceHelp,
+		Example: `  hyperslab dump 'etopo.h5:/ROSE[0, :10]'
+  hyperslab dump etopo.h5:/ETOPO120X --csv
+  hyperslab dump 'etopo.h5:/ROSE[:2, :3]' --csv --coords
+  hyperslab dump 'rose.b2nd[::10, ::10]' --json
+  hyperslab dump 'rose.b2nd[45]' --npy > row.npy
+  hyperslab dump etopo.h5 --ddl --header
+  hyperslab dump etopo.h5:/ETOPO120Y --ddl
+  hyperslab dump 'etopo.h5:/ROSE[0, :10]' --ddl`,
+		Args:              shell.Arity(1, 2),
+		ValidArgsFunction: shell.CompleteAddress,
+	}
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if o.ddl || o.header {
+			return a.dumpDDL(cmd.Context(), args, &o)
+		}
+		return a.dump(cmd.Context(), shell.Address(args), &o)
+	}
+	f := cmd.Flags()
+	shell.JSONFlag(cmd, &o.json)
+	f.BoolVar(&o.ndjson, "ndjson", false, "write a line of JSON for each index of the first axis")
+	f.BoolVar(&o.csv, "csv", false, "write comma-separated values")
+	f.BoolVar(&o.npy, "npy", false, "write .npy")
+	f.BoolVar(&o.ddl, "ddl", false, "write an HDF5 file, or an object in it, as text, as h5dump does")
+	f.BoolVarP(&o.header, "header", "H", false, "with --ddl: metadata without values")
+	f.BoolVar(&o.noHeader, "no-header", false, "with --csv: write no line with the names of the columns")
+	f.BoolVar(&o.index, "index", false, "with --csv: begin each line with the index of its first value, in columns with the names of the dimensions")
+	f.BoolVar(&o.coords, "coords", false, "with --csv: write a line for each element, with its coordinates in columns with the names of the dimensions")
+	f.BoolVar(&o.unpack, "unpack", false, "write values unpacked by the CF conventions (scale_factor, add_offset, _FillValue, missing_value, valid_range), and times as dates")
+	f.BoolVar(&o.csvSafe, "csv-safe", false, "with --csv: put ' before strings that a spreadsheet would read as a formula")
+	shell.ProgressFlag(cmd, &o.progress)
+	cmd.MarkFlagsMutuallyExclusive("json", "ndjson", "csv", "npy", "ddl")
+	cmd.MarkFlagsMutuallyExclusive("index", "coords")
+	a.Each(cmd)
+	o.files.Add(a.App, cmd)
+	(&shell.UntrustedFlags{}).Add(a.App, cmd)
+	shell.AddDType(a.App, cmd)
+	a.Paged(cmd)
+	return cmd
+}
+
+func (a *app) dump(ctx context.Context, address string, o *dumpFlags) (err error) {
+	if o.index && !o.csv {
+		return shell.Usagef("--index requires --csv")
+	}
+	if o.coords && !o.csv {
+		return shell.Usagef("--coords requires --csv")
+	}
+	if o.noHeader && !o.csv {
+		return shell.Usagef("--no-header requires --csv")
+	}
+	if o.csvSafe && !o.csv {
+		return shell.Usagef("--csv-safe requires --csv")
+	}
+	if err := shell.CheckProgress(o.progress); err != nil {
+		return err
+	}
+	arr, err := a.OpenInTree(ctx, address)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, arr.Close()) }()
+	if o.coords {
+		if o.columns, err = a.coordsOf(ctx, address, arr, o); err != nil {
+			return err
+		}
+	}
+	values := arr.Array
+	if o.unpack {
+		var applied string
+		if values, applied, err = shell.Meant(ctx, arr.Array, cf.Options{Times: true, Strict: o.npy}); err != nil {
+			return err
+		}
+		if values != arr.Array {
+			defer func() { err = errors.Join(err, values.Close()) }()
+		}
+		defer func() { a.NoteUndated(values) }()
+		a.Note("%s %s", a.Talk.Notice("hyperslab dump:"), cmp.Or(applied, "no attribute of the CF conventions changes the values"))
+	}
+	if o.npy && term.IsTerminal(a.Stdout) {
+		return shell.Usagef("--npy writes bytes that are not for a terminal; send them to a file or a program")
+	}
+	kind := o.progress
+	if kind == term.ProgressAuto && !term.IsFile(a.Stdout) { // a pager or another reader of the output may use the terminal
+		kind = term.ProgressNone
+	}
+	m := term.NewMeter(kind, a.Stderr, "dump", shell.AllBytes(values), time.Now).SetSources(ctx, arr.Stored())
+	defer m.Finish()
+	out, done := a.Content()
+	whole := &shell.Spool{}
+	if o.json { // the whole document or no output
+		defer func() { err = errors.Join(err, whole.Close()) }()
+		to := out
+		out = whole
+		defer func() {
+			if err == nil {
+				err = whole.CopyTo(to)
+			}
+		}()
+	}
+	w := bufio.NewWriterSize(out, 64<<10)
+	switch {
+	case o.json:
+		err = a.dumpJSON(ctx, w, address, values, m.Update)
+	case o.ndjson:
+		err = dumpLines(ctx, w, values, m.Update)
+	case o.csv:
+		err = dumpCSV(ctx, w, address, values, o, m.Update)
+	case o.npy:
+		err = shell.DumpNPY(ctx, w, values, m.Update)
+	default:
+		err = dumpText(ctx, w, values, a.Columns(), m.Update)
+	}
+	return cmp.Or(err, w.Flush(), done())
+}
+
+// dumpDDL writes an HDF5 file, or one object in it, as DDL.
+func (a *app) dumpDDL(ctx context.Context, args []string, o *dumpFlags) (err error) {
+	switch {
+	case !o.ddl:
+		return shell.Usagef("--header requires --ddl")
+	case o.unpack:
+		return shell.Usagef("--unpack and --ddl do not go together: DDL has the stored elements")
+	case o.files.Dir != "":
+		return shell.Usagef("--external-dir and --ddl do not go together: libhdf5 looks in the working directory")
+	case a.Untrusted():
+		return shell.Usagef("--ddl and --untrusted exclude each other, because libhdf5 reads the file for --ddl without a check")
+	}
+	d, err := parseDDL(args)
+	if err != nil {
+		return err
+	}
+	if o.header && d.selection != "" {
+		return shell.Usagef("%s: --header prints no values: remove the selection", d.where)
+	}
+	f, err := a.OpenHDF5(d.file)
+	if err != nil {
+		switch format, other := hyperslab.Sniff(d.file); {
+		case other != nil:
+			return other
+		case format != hyperslab.HDF5:
+			return shell.Usagef("%s: --ddl is for HDF5 files, this is %s", d.file, format)
+		}
+		return err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	what := &d.what
+	what.Name, what.WithoutValues = d.file, o.header
+	if o.files.Missing {
+		what.Missing = a.Missing
+	}
+	if err = d.part(f); err == nil {
+		w, done := a.Content()
+		err = ddl.Write(w, f, what)
+		err = errors.Join(err, done())
+	}
+	if what.Object != "" {
+		err = ndarray.Wrap("dump", locate.Location{File: d.file, Object: what.Object}.String(), err)
+	}
+	return err
+}
+
+// dumpJSON writes the document with the values as nested arrays, one line for each row of the last
+// axis.
+func (a *app) dumpJSON(ctx context.Context, w *bufio.Writer, address string, arr *ndarray.Array, progress func(bytes int64)) error {
+	m := arr.Meta()
+	var head strings.Builder
+	if err := a.WriteJSON(&head, DumpDoc{Schema: shell.SchemaDump, Address: address, Shape: shell.ShapeDoc(m), DType: m.DType.String()}); err != nil {
+		return err
+	}
+	_, _ = w.WriteString(strings.TrimSuffix(head.String(), "null\n}\n")) // the writer keeps its first error
+	if m.Null {
+		_, _ = w.WriteString("null")
+	} else if err := writeNested(ctx, w, arr, "\n", "  ", progress); err != nil {
+		return err
+	}
+	_, err := w.WriteString("\n}\n")
+	return err
+}
+
+// writeNested writes the elements as nested arrays with line breaks and indentation. If newline and
+// indent are "", all of them are on one line.
+func writeNested(ctx context.Context, w *bufio.Writer, arr *ndarray.Array, newline, indent string, progress func(bytes int64)) error {
+	shape := arr.Shape()
+	rank := len(shape)
+	if arr.NumElems() == 0 {
+		return writeEmpty(ctx, w, shape)
+	}
+	p := shell.NewPlace(shape)
+	var text []byte
+	return shell.EachText(ctx, arr, shell.OutputBlock, progress, func(_ ndarray.Region, e *shell.Batch) error {
+		for i := range e.N {
+			open, closed := p.Begins(), p.Ends()
+			for k := open; k > 0; k-- {
+				if k < rank {
+					_, _ = w.WriteString(newline + strings.Repeat(indent, rank-k+1))
+				}
+				_ = w.WriteByte('[')
+			}
+			text = e.AppendJSON(text[:0], i)
+			_, _ = w.Write(text)
+			for k := 1; k <= closed; k++ {
+				if k > 1 {
+					_, _ = w.WriteString(newline + strings.Repeat(indent, rank-k+1))
+				}
+				_ = w.WriteByte(']')
+			}
+			if closed < rank {
+				_ = w.WriteByte(',')
+				if closed == 0 || newline == "" {
+					_ = w.WriteByte(' ')
+				}
+			}
+			p.Next()
+		}
+		return w.Flush()
+	})
+}
+
+// writeEmpty writes an array without elements: brackets down to the axis of length 0.
+func writeEmpty(ctx context.Context, w *bufio.Writer, shape []int64) error {
+	if shape[0] == 0 {
+		_, err := w.WriteString("[]")
+		return err
+	}
+	_ = w.WriteByte('[')
+	for i := range shape[0] {
+		if i > 0 {
+			_, _ = w.WriteString(", ")
+		}
+		if err := errors.Join(ctx.Err(), writeEmpty(ctx, w, shape[1:])); err != nil {
+			return err
+		}
+	}
+	return w.WriteByte(']')
+}
+
+// dumpLines writes one line of JSON for each index of the first axis.
+func dumpLines(ctx context.Context, w *bufio.Writer, arr *ndarray.Array, progress func(bytes int64)) error {
+	shape := arr.Shape()
+	if len(shape) > 0 && arr.NumElems() == 0 {
+		for range shape[0] {
+			if err := errors.Join(ctx.Err(), writeEmpty(ctx, w, shape[1:]), w.WriteByte('\n')); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	inner := max(len(shape)-1, 0)
+	p := shell.NewPlace(shape)
+	var text []byte
+	return shell.EachText(ctx, arr, shell.OutputBlock, progress, func(_ ndarray.Region, e *shell.Batch) error {
+		for i := range e.N {
+			text = text[:0]
+			for range min(p.Begins(), inner) {
+				text = append(text, '[')
+			}
+			text = e.AppendJSON(text, i)
+			closed := min(p.Ends(), inner)
+			for range closed {
+				text = append(text, ']')
+			}
+			if closed == inner {
+				text = append(text, '\n')
+			} else {
+				text = append(text, ", "...)
+			}
+			_, _ = w.Write(text)
+			p.Next()
+		}
+		return w.Flush()
+	})
+}
+
+// dumpText writes lines with as many values as fit, after the index of the first one.
+func dumpText(ctx context.Context, w *bufio.Writer, arr *ndarray.Array, columns int, progress func(bytes int64)) error {
+	m := arr.Meta()
+	if m.DType.Kind == ndarray.Struct {
+		return dumpRecords(ctx, w, arr, progress)
+	}
+	label := 0 // width of the longest index
+	if len(m.Shape) > 0 {
+		last := make([]int64, len(m.Shape))
+		for i, n := range m.Shape {
+			last[i] = max(n-1, 0)
+		}
+		label = len(shell.IndexText(last)) + 2
+	}
+	p := shell.NewPlace(m.Shape)
+	width := 0
+	return shell.EachText(ctx, arr, shell.OutputBlock/16, progress, func(_ ndarray.Region, e *shell.Batch) error {
+		cells := make([]string, e.N)
+		for i := range cells {
+			cells[i] = e.Text(i)
+			width = max(width, term.StringWidth(cells[i]))
+		}
+		perLine := max((columns-label+1)/(width+1), 1)
+		column := 0
+		for i, cell := range cells {
+			if column == 0 && label > 0 {
+				index := shell.IndexText(p.Index)
+				_, _ = w.WriteString(index + strings.Repeat(" ", label-len(index)))
+			} else if column > 0 {
+				_ = w.WriteByte(' ')
+			}
+			_, _ = w.WriteString(strings.Repeat(" ", width-term.StringWidth(cell)) + cell)
+			if column++; column == perLine || p.Ends() > 0 || i == len(cells)-1 || len(p.Shape) == 0 {
+				_ = w.WriteByte('\n')
+				column = 0
+			}
+			p.Next()
+		}
+		return w.Flush()
+	})
+}
+
+// dumpRecords writes structures, one per line, with a column for each field.
+func dumpRecords(ctx context.Context, w *bufio.Writer, arr *ndarray.Array, progress func(bytes int64)) error {
+	d := arr.DType()
+	t := &term.Table{Head: []string{""}, Right: []bool{false}}
+	for _, f := range d.Fields {
+		t.Head = append(t.Head, term.Safe(f.Name))
+		t.Right = append(t.Right, numeric(f.Type))
+	}
+	if len(arr.Shape()) == 0 {
+		t.Head, t.Right = t.Head[1:], t.Right[1:]
+	}
+	p := shell.NewPlace(arr.Shape())
+	err := shell.EachText(ctx, arr, shell.OutputBlock/16, progress, func(_ ndarray.Region, e *shell.Batch) error {
+		for i := range e.N {
+			var cells []string
+			if len(arr.Shape()) > 0 {
+				cells = append(cells, shell.IndexText(p.Index))
+			}
+			parts, err := d.Split(e.Bytes(i))
+			if err != nil {
+				return err
+			}
+			nulls := e.Fields(i)
+			for k, f := range d.Fields {
+				if nulls != nil && nulls[k] {
+					cells = append(cells, "null")
+					continue
+				}
+				cells = append(cells, ndarray.FormatElement(f.Type, parts[k]))
+			}
+			t.Add(cells...)
+			p.Next()
+		}
+		err := t.Write(w, false)
+		t.Head, t.Rows = nil, nil
+		return errors.Join(err, w.Flush())
+	})
+	if t.Head != nil && err == nil {
+		err = t.Write(w, false)
+	}
+	return err
+}
+
+// numeric reports whether values of d are aligned to the right.
+func numeric(d ndarray.DType) bool {
+	switch d.Kind {
+	case ndarray.Int, ndarray.Uint, ndarray.Float, ndarray.BFloat:
+		return true
+	}
+	return false
+}

@@ -1,0 +1,259 @@
+// hyperslab scan: report references of a file to other files, and limits that it exceeds.
+
+package inspect
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/shell"
+	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/term"
+	"github.com/hyperslab/hyperslab/h5/filter"
+	"github.com/hyperslab/hyperslab/internal/errs"
+	"github.com/hyperslab/hyperslab/internal/verify/scan"
+	"github.com/hyperslab/hyperslab/ndarray"
+)
+
+// ScanDoc is the document of scan --json.
+type ScanDoc struct {
+	Schema  string          `json:"schema"`
+	Files   []ScanFile      `json:"files"`
+	Seconds shell.JSONFloat `json:"seconds"`
+}
+
+// ScanFile is the result of one file.
+type ScanFile struct {
+	Path        string        `json:"path"`
+	Format      *string       `json:"format"`
+	Worst       *string       `json:"worst"`
+	NumFindings shell.JSONInt `json:"num_findings"`
+	Findings    []ScanFinding `json:"findings"`
+	Error       *string       `json:"error"`
+}
+
+// ScanFinding is one finding.
+type ScanFinding struct {
+	Rule   string         `json:"rule"`
+	Level  string         `json:"level"`
+	Object *string        `json:"object"`
+	File   *string        `json:"file"`
+	Offset *shell.JSONInt `json:"offset"`
+	Text   string         `json:"text"`
+}
+
+type scanFlags struct {
+	batch   shell.BatchFlags
+	exclude []string
+	limits  struct{ array, chunk, metadata string }
+	ratio   int64
+	most    int
+	quiet   bool
+	json    bool
+	sarif   bool
+}
+
+func (a *app) scanCommand() *cobra.Command {
+	var o scanFlags
+	var list strings.Builder
+	for _, r := range scan.Rules() {
+		fmt.Fprintf(&list, "\n  %-18s  %s", r.ID, r.Text)
+	}
+	cmd := &cobra.Command{
+		Use:   "scan FILE...",
+		Short: "Report links, plug-ins, excessive sizes and structural errors of untrusted files",
+		Long: `scan reports everything in a file that reaches outside the file, needs a decoder that
+may not be available, exceeds a limit or contradicts the format. FILE is an HDF5 file, a
+Blosc2 frame, a bcolz tree, a container of python-blosc2 or a directory of such files.
+
+Files are parsed in Go. No C library receives their bytes, no chunk is decompressed, and
+no target of a link is opened. Therefore scan is safe for files from untrusted sources.
+It does not decode elements: use verify to find corrupt elements.
+
+Rules:` + list.String() + `
+
+The limits are those of the option --untrusted of the other commands. --sarif writes the
+findings as SARIF 2.1.0, which code scanning tools read.
+
+Exit codes: 0 no findings except notes, 1 findings, 2 no file can be scanned, 3 some
+files cannot be scanned.` + shell.BatchHelp,
+		Example: `  hyperslab scan etopo.h5 rose.b2nd
+  hyperslab scan etopo.h5 --max-array 10MiB --exclude plugin-filter --json
+  hyperslab scan corrupt.h5
+  hyperslab scan etopo.h5 corrupt.h5 --sarif > scan.sarif`,
+		Args: o.batch.Arity,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.scan(cmd, args, &o)
+		},
+	}
+	f := cmd.Flags()
+	f.StringArrayVar(&o.exclude, "exclude", nil, "ignore findings of `RULE`; may be given several times")
+	f.StringVar(&o.limits.array, "max-array", "1TiB", "limit of the declared `BYTES` of an array")
+	f.StringVar(&o.limits.chunk, "max-chunk", "512MiB", "limit of the declared `BYTES` of a chunk")
+	f.StringVar(&o.limits.metadata, "max-metadata", "64MiB", "limit of the `BYTES` of one structure of metadata")
+	f.Int64Var(&o.ratio, "max-ratio", 1000, "limit of the ratio `N` of declared to stored bytes of an array of at least 64 MiB")
+	f.IntVarP(&o.most, "limit", "n", 100, "list at most `N` findings of a file, all if 0")
+	f.BoolVarP(&o.quiet, "quiet", "q", false, "do not show files without findings")
+	o.batch.AddList(cmd, "also the files that `FILE` lists, one per line; - is standard input", "continue after a file that cannot be scanned")
+	f.BoolVar(&o.sarif, "sarif", false, "write one SARIF 2.1.0 document")
+	shell.JSONFlag(cmd, &o.json)
+	cmd.MarkFlagsMutuallyExclusive("json", "sarif")
+	shell.CompleteWords(cmd, "exclude", ruleIDs()...)
+	return cmd
+}
+
+// ruleIDs returns the IDs of all rules.
+func ruleIDs() (ids []string) {
+	for _, r := range scan.Rules() {
+		ids = append(ids, r.ID)
+	}
+	return ids
+}
+
+// options checks the flags.
+func (o *scanFlags) options() (scan.Options, error) {
+	s := scan.Options{Ratio: o.ratio, Findings: o.most, Exclude: map[string]bool{}, KnownFilter: filter.Known}
+	for _, l := range []struct {
+		flag, text string
+		to         *int64
+	}{{"--max-array", o.limits.array, &s.Array}, {"--max-chunk", o.limits.chunk, &s.Chunk}, {"--max-metadata", o.limits.metadata, &s.Metadata}} {
+		n, err := term.ParseBytes(l.text)
+		switch {
+		case err != nil:
+			return s, shell.Usagef("%s: %w", l.flag, err)
+		case n < 1:
+			return s, shell.Usagef("%s %s: want at least one byte", l.flag, l.text)
+		}
+		*l.to = n
+	}
+	switch {
+	case o.ratio < 1:
+		return s, shell.Usagef("--max-ratio %d: want at least 1", o.ratio)
+	case o.most < 0:
+		return s, shell.Usagef("-n %d: want 0 or more findings", o.most)
+	case o.most == 0:
+		s.Findings = 1 << 30
+	}
+	for _, id := range o.exclude {
+		if err := shell.OneOf("--exclude", id, ruleIDs()...); err != nil {
+			return s, err
+		}
+		s.Exclude[id] = true
+	}
+	return s, nil
+}
+
+func (a *app) scan(cmd *cobra.Command, args []string, o *scanFlags) error {
+	s, err := o.options()
+	if err != nil {
+		return err
+	}
+	start := time.Now()
+	doc := ScanDoc{Schema: shell.SchemaScan, Files: []ScanFile{}}
+	found := false
+	err = a.Batch(cmd, args, &o.batch, true, func(source string) error {
+		row, err := scanOne(cmd.Context(), source, s)
+		doc.Files = append(doc.Files, row)
+		if err != nil {
+			return err
+		}
+		found = found || row.Worst != nil && *row.Worst != string(scan.Note)
+		if o.json || o.sarif {
+			return nil
+		}
+		return a.writeScan(&row, o.quiet)
+	})
+	if len(doc.Files) > 0 {
+		switch {
+		case o.json:
+			doc.Seconds = shell.Seconds(time.Since(start))
+			err = errors.Join(err, shell.WriteJSON(a.Stdout, doc))
+		case o.sarif:
+			err = errors.Join(err, shell.WriteJSON(a.Stdout, newSARIF(doc.Files)))
+		}
+	}
+	if !found {
+		return err
+	}
+	return &shell.ExitError{Code: shell.ExitDiffers, Err: err} // findings determine the exit code even if other files failed
+}
+
+// scanSource scans a file, or a local copy of the file at a URL.
+func scanSource(ctx context.Context, source string, s scan.Options) (*scan.Report, error) {
+	file, done, err := shell.Fetched(ctx, source)
+	if err != nil {
+		return nil, err
+	}
+	r, err := scan.File(ctx, file, s)
+	return r, errors.Join(err, done())
+}
+
+// scanOne scans one file.
+func scanOne(ctx context.Context, source string, s scan.Options) (ScanFile, error) {
+	row := ScanFile{Path: source, Findings: []ScanFinding{}}
+	err := shell.WholeFile("scan", source)
+	var r *scan.Report
+	if err == nil {
+		r, err = scanSource(ctx, source, s)
+		if errors.Is(err, scan.ErrFormat) {
+			err = errs.Mark(err, ndarray.ErrFormat)
+		}
+		err = ndarray.Wrap("scan", source, err)
+	}
+	if err != nil {
+		row.Error = shell.OrNull(err.Error())
+		return row, err
+	}
+	row.Format, row.Worst, row.NumFindings = shell.OrNull(r.Format), shell.OrNull(string(r.Worst)), shell.JSONInt(r.Count)
+	for _, f := range r.Findings {
+		d := ScanFinding{Rule: f.Rule.ID, Level: string(f.Level), Object: shell.OrNull(f.Object), File: shell.OrNull(f.File), Text: f.Text}
+		if f.Offset >= 0 {
+			d.Offset = (*shell.JSONInt)(&f.Offset)
+		}
+		row.Findings = append(row.Findings, d)
+	}
+	return row, nil
+}
+
+// writeScan writes a line for the file and one for each finding.
+func (a *app) writeScan(row *ScanFile, quiet bool) error {
+	if quiet && row.NumFindings == 0 {
+		return nil
+	}
+	count := "no findings"
+	if row.NumFindings > 0 {
+		count = term.Plural(int64(row.NumFindings), "finding")
+	}
+	var out strings.Builder
+	fmt.Fprintf(&out, "%s: %s (%s)\n", term.Safe(row.Path), count, *row.Format)
+	for _, f := range row.Findings {
+		fmt.Fprintf(&out, "  %s %s: %s\n", f.Level, f.Rule, term.Safe(f.where()+f.Text))
+	}
+	if more := int64(row.NumFindings) - int64(len(row.Findings)); more > 0 {
+		fmt.Fprintf(&out, "  and %d more; -n 0 lists all\n", more)
+	}
+	_, err := fmt.Fprint(a.Stdout, out.String())
+	return err
+}
+
+// where names the file, the object and the offset of a finding.
+func (f *ScanFinding) where() string {
+	var parts []string
+	if f.File != nil {
+		parts = append(parts, *f.File)
+	}
+	if f.Object != nil {
+		parts = append(parts, *f.Object)
+	}
+	if f.Offset != nil {
+		parts = append(parts, fmt.Sprintf("offset %d", *f.Offset))
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return shell.Joined(parts) + ": "
+}

@@ -1,0 +1,305 @@
+// hyperslab stats: statistics of the values of an array.
+
+package inspect
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"math/big"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/shell"
+	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/term"
+	"github.com/hyperslab/hyperslab/internal/cf"
+	"github.com/hyperslab/hyperslab/internal/jsonform"
+	"github.com/hyperslab/hyperslab/internal/picture"
+	"github.com/hyperslab/hyperslab/ndarray"
+)
+
+// StatsDoc is the document of stats --json.
+type StatsDoc struct {
+	Schema    string           `json:"schema"`
+	Address   string           `json:"address"`
+	Shape     []shell.JSONInt  `json:"shape"`
+	DType     string           `json:"dtype"`
+	Count     shell.JSONInt    `json:"count"`
+	NaNs      shell.JSONInt    `json:"nans"`
+	Unpacked  *string          `json:"unpacked"`
+	Min       any              `json:"min"`
+	Max       any              `json:"max"`
+	Sum       any              `json:"sum"`
+	Mean      *shell.JSONFloat `json:"mean"`
+	Std       *shell.JSONFloat `json:"std"`
+	Histogram *HistogramDoc    `json:"histogram"`
+}
+
+// HistogramDoc contains the bins of an array's values.
+type HistogramDoc struct {
+	Edges []shell.JSONFloat `json:"edges"`
+	Bins  []shell.JSONInt   `json:"bins"`
+	Below shell.JSONInt     `json:"below"`
+	Above shell.JSONInt     `json:"above"`
+}
+
+type statsFlags struct {
+	job    shell.JobFlags
+	bins   int
+	limits string
+	asIs   bool
+	json   bool
+}
+
+func (a *app) statsCommand() *cobra.Command {
+	var o statsFlags
+	cmd := &cobra.Command{
+		Use:   "stats FILE[:/path][[SELECTION]]...",
+		Short: "Compute minimum, maximum, mean and histogram of an array",
+		Long: `stats computes statistics of all values of an array, or of a part of it, on all cores
+and in bounded memory: the number of values and of NaN, minimum, maximum, sum, mean,
+standard deviation (divided by the number of values), and a histogram of --bins bins of
+equal width, from the minimum to the maximum or between the bounds of --range. Sums are
+exact and rounded once.
+
+By the CF conventions, values are unpacked with the attributes scale_factor and
+add_offset. Values equal to _FillValue or missing_value, or outside valid_range, count
+as NaN. --as-is uses the stored elements.` + shell.AddressHelp + shell.TwoArguments + shell.SliceHelp,
+		Example: `  hyperslab stats etopo.h5:/ROSE
+  hyperslab stats rose.b2nd --bins 40 --range -6000,6000
+  hyperslab stats 'rose.b2nd[:45]' --bins 0
+  hyperslab stats rose.b2nd --json`,
+		Args:              shell.Arity(1, 2),
+		ValidArgsFunction: shell.CompleteAddress,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.stats(cmd.Context(), shell.Address(args), &o)
+		},
+	}
+	f := cmd.Flags()
+	f.IntVar(&o.bins, "bins", 10, "`NUMBER` of bins of the histogram; 0: no histogram and no second pass")
+	f.StringVar(&o.limits, "range", "", "`LOW,HIGH` bounds of the histogram")
+	f.BoolVar(&o.asIs, "as-is", false, "take the stored elements: no scale_factor, add_offset, _FillValue, missing_value or valid_range")
+	o.job.Add(cmd, "no progress")
+	shell.JSONFlag(cmd, &o.json)
+	a.Each(cmd)
+	(&shell.FilesFlags{}).Add(a.App, cmd)
+	(&shell.UntrustedFlags{}).Add(a.App, cmd)
+	shell.AddDType(a.App, cmd)
+	return cmd
+}
+
+func (a *app) stats(ctx context.Context, address string, o *statsFlags) (err error) {
+	memory, err := o.job.Check()
+	if err != nil {
+		return err
+	}
+	low, high, err := o.bounds()
+	if err != nil {
+		return err
+	}
+	arr, err := a.OpenPart(ctx, address)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, arr.Close()) }()
+	if err := o.job.Fit(memory, address, arr.Whole()); err != nil {
+		return err
+	}
+	values := arr.Array
+	applied := ""
+	if !o.asIs {
+		if values, applied, err = shell.Meant(ctx, arr.Array, cf.Options{Wide: true}); err != nil {
+			return err
+		}
+		if values != arr.Array {
+			defer func() { err = errors.Join(err, values.Close()) }()
+		}
+	}
+	passes := int64(1)
+	if o.bins > 0 {
+		passes = 2
+	}
+	m := term.NewMeter(o.job.Progress, a.Stderr, "stats", passes*values.NBytes(), time.Now).SetSources(ctx, arr.Stored())
+	defer m.Finish()
+	before := int64(0)
+	work := &ndarray.WorkOptions{Workers: o.job.Jobs, Memory: memory, Progress: func(p ndarray.Progress) { m.Update(before + p.DoneBytes) }}
+	sum, err := ndarray.Summarize(ctx, values, work)
+	if err != nil {
+		return err
+	}
+	before = values.NBytes()
+	var h *ndarray.Histogram
+	if o.limits == "" {
+		low, high = picture.Bounds(around(&sum))
+	}
+	if o.bins > 0 && sum.Count > 0 && !math.IsInf(high-low, 0) && !math.IsNaN(high-low) {
+		counted, err := ndarray.CountBins(ctx, values, low, high, o.bins, work)
+		if err != nil {
+			return err
+		}
+		h = &counted
+	}
+	m.Finish()
+	if o.json {
+		return a.WriteJSON(a.Stdout, newStatsDoc(address, arr.Array, &sum, h, applied))
+	}
+	digits := values.DType()
+	if arr.DType().Kind == ndarray.Float && float64(float32(sum.Min)) == sum.Min && float64(float32(sum.Max)) == sum.Max {
+		digits = arr.DType() // not scaled
+	}
+	if err := writeStats(a.Stdout, a.Data, address, arr.Array, digits, applied, &sum); err != nil {
+		return err
+	}
+	if h == nil {
+		if o.bins > 0 && sum.Count > 0 {
+			a.Note("no histogram: the values extend from %v to %v; --range LOW,HIGH sets its bounds", sum.Min, sum.Max)
+		}
+		return nil
+	}
+	return WriteHistogram(a.Stdout, a.Data, h, a.Columns())
+}
+
+// around returns the nearest floats around different values, which may be integers between floats.
+func around(s *ndarray.Summary) (low, high float64) {
+	low, high = s.Min, s.Max
+	if s.MinInt == nil || s.MinInt.Cmp(s.MaxInt) == 0 {
+		return low, high
+	}
+	if new(big.Float).SetInt(s.MinInt).Cmp(big.NewFloat(low)) < 0 {
+		low = math.Nextafter(low, math.Inf(-1))
+	}
+	if new(big.Float).SetInt(s.MaxInt).Cmp(big.NewFloat(high)) > 0 {
+		high = math.Nextafter(high, math.Inf(1))
+	}
+	return low, high
+}
+
+// bounds parses --bins and --range.
+func (o *statsFlags) bounds() (low, high float64, err error) {
+	if o.bins < 0 || o.bins > 1<<24 {
+		return 0, 0, shell.Usagef("--bins %d: want 0 to %d", o.bins, 1<<24)
+	}
+	if o.limits == "" {
+		return 0, 0, nil
+	}
+	return shell.ParseRange(o.limits)
+}
+
+// bigJSON converts an integer of any size: a string beyond ±2^53.
+func bigJSON(n *big.Int) any {
+	return json.RawMessage(jsonform.Document.AppendInt(nil, n.String()))
+}
+
+func newStatsDoc(address string, arr *ndarray.Array, s *ndarray.Summary, h *ndarray.Histogram, applied string) StatsDoc {
+	d := StatsDoc{
+		Schema: shell.SchemaStats, Address: address, Shape: shell.ShapeDoc(arr.Meta()), DType: arr.DType().String(),
+		Count: shell.JSONInt(s.Count), NaNs: shell.JSONInt(s.NaNs), Unpacked: shell.OrNull(applied),
+	}
+	switch {
+	case s.ExactSum != nil:
+		d.Sum = bigJSON(s.ExactSum)
+		if s.Count > 0 {
+			d.Min, d.Max = bigJSON(s.MinInt), bigJSON(s.MaxInt)
+		}
+	default:
+		d.Sum = shell.JSONFloat(s.Sum)
+		if s.Count > 0 {
+			d.Min, d.Max = shell.JSONFloat(s.Min), shell.JSONFloat(s.Max)
+		}
+	}
+	if s.Count > 0 {
+		mean, std := shell.JSONFloat(s.Mean), shell.JSONFloat(s.Std)
+		d.Mean, d.Std = &mean, &std
+	}
+	if h != nil {
+		doc := &HistogramDoc{Below: shell.JSONInt(h.Below), Above: shell.JSONInt(h.Above)}
+		for i, n := range h.Bins {
+			doc.Edges, doc.Bins = append(doc.Edges, shell.JSONFloat(h.Edge(i))), append(doc.Bins, shell.JSONInt(n))
+		}
+		doc.Edges = append(doc.Edges, shell.JSONFloat(h.High))
+		d.Histogram = doc
+	}
+	return d
+}
+
+func writeStats(w io.Writer, p term.Paint, address string, arr *ndarray.Array, of ndarray.DType, applied string, s *ndarray.Summary) error {
+	t := term.Table{Keys: true}
+	t.Add("array", term.Safe(address))
+	t.Add("shape", shell.MetaShape(arr.Meta()))
+	t.Add("dtype", arr.DType().String())
+	if applied != "" {
+		t.Add("values", term.Safe(applied))
+	}
+	t.Add("count", strconv.FormatInt(s.Count, 10))
+	if s.NaNs > 0 {
+		t.Add("NaN", strconv.FormatInt(s.NaNs, 10))
+	}
+	number := func(exact *big.Int, x float64) string {
+		if exact != nil {
+			return exact.String()
+		}
+		return realText(of, x)
+	}
+	if s.Count > 0 {
+		t.Add("min", number(s.MinInt, s.Min))
+		t.Add("max", number(s.MaxInt, s.Max))
+		t.Add("sum", number(s.ExactSum, s.Sum))
+		t.Add("mean", fmt.Sprintf("%.10g", s.Mean))
+		t.Add("std", fmt.Sprintf("%.10g", s.Std))
+	}
+	return t.Write(w, p)
+}
+
+// realText formats an element's value, or a sum of them, with its significant digits.
+func realText(d ndarray.DType, x float64) string {
+	if d.Size <= 4 && float64(float32(x)) == x {
+		return strconv.FormatFloat(x, 'g', -1, 32)
+	}
+	return strconv.FormatFloat(x, 'g', 12, 64)
+}
+
+// WriteHistogram draws a bar for each bin.
+func WriteHistogram(w io.Writer, p term.Paint, h *ndarray.Histogram, columns int) error {
+	t := term.Table{Right: []bool{true, true, true}}
+	t.Head = []string{"FROM", "TO", "COUNT"}
+	most := int64(0)
+	for _, n := range h.Bins {
+		most = max(most, n)
+	}
+	width := max(min(columns, 100)-40, 10)
+	if h.Below > 0 {
+		t.Add("", fmt.Sprintf("%.6g", h.Low), strconv.FormatInt(h.Below, 10))
+	}
+	for i, n := range h.Bins {
+		t.Add(fmt.Sprintf("%.6g", h.Edge(i)), fmt.Sprintf("%.6g", h.Edge(i+1)), strconv.FormatInt(n, 10), bar(n, most, width))
+	}
+	if h.Above > 0 {
+		t.Add(fmt.Sprintf("%.6g", h.High), "", strconv.FormatInt(h.Above, 10))
+	}
+	if _, err := io.WriteString(w, "\n"); err != nil {
+		return err
+	}
+	return t.Write(w, p)
+}
+
+// bar returns n of most as a bar of at most width columns, to an eighth of a column.
+func bar(n, most int64, width int) string {
+	if n <= 0 {
+		return ""
+	}
+	eighths := int(math.Round(float64(n) / float64(most) * float64(8*width)))
+	s := strings.Repeat("█", eighths/8)
+	if rest := eighths % 8; rest > 0 {
+		s += string([]rune("▏▎▍▌▋▊▉")[rest-1])
+	}
+	if s == "" {
+		return "▏"
+	}
+	return s
+}

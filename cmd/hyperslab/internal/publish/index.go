@@ -1,0 +1,205 @@
+// hyperslab index: the metadata of a file in another file, for reads over a network.
+
+package publish
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hyperslab/hyperslab"
+	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/shell"
+	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/internal/hdf5/h5prefetch"
+	"github.com/hyperslab/hyperslab/ndarray"
+	"github.com/hyperslab/hyperslab/remote"
+)
+
+type indexFlags struct {
+	out, url, kerchunk string
+	force              bool
+}
+
+func (a *app) indexCommand() *cobra.Command {
+	var o indexFlags
+	cmd := &cobra.Command{
+		Use:   "index FILE -o INDEX",
+		Short: "Write an index of a file for reads over a network",
+		Long: `index writes the metadata of a file, with the locations of all chunks, to a small file.
+Reading commands with --url-index INDEX open the file at a URL without a request for
+metadata, for example: hyperslab stats https://host/x.h5:/a --url-index x.index
+
+FILE is a URL, or the local copy of an object, for which --url names the object. An
+index of a URL contains its ETag, so that a later change of the object is an error.
+
+--kerchunk writes the chunk locations of an HDF5 file as kerchunk references. xarray and
+fsspec open them as a Zarr store over the original file. With json INDEX is a file
+(version 1). With parquet it is a directory, of which readers read only the parts that
+they need; use it for more than about 100,000 chunks. The references contain --url, or
+FILE. Arrays that Zarr cannot represent, for example strings of variable length, are an
+error.`,
+		Example: `  hyperslab index etopo.h5 -o etopo.index --url https://host/etopo.h5
+  hyperslab index etopo.h5 -o etopo.json --kerchunk json`,
+		Args: shell.Arity(1, 1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.index(cmd.Context(), args[0], &o)
+		},
+	}
+	f := cmd.Flags()
+	f.StringVarP(&o.out, "output", "o", "", "`INDEX` to write")
+	f.StringVar(&o.url, "url", "", "`URL` of the object, if FILE is a local copy")
+	f.StringVar(&o.kerchunk, "kerchunk", "", "write kerchunk references in `FORMAT`: "+kerchunkJSON+" or "+kerchunkParquet)
+	shell.CompleteWords(cmd, "kerchunk", kerchunkJSON, kerchunkParquet)
+	f.BoolVarP(&o.force, "force", "f", false, "replace the index if it exists")
+	a.Done(cmd)
+	return cmd
+}
+
+func (a *app) index(ctx context.Context, file string, o *indexFlags) error {
+	if o.out == "" {
+		return shell.Usagef("index of %s: no output: -o INDEX is required", remote.Redact(file))
+	}
+	if err := shell.WholeFile("index", file); err != nil {
+		return err
+	}
+	if info, err := os.Stat(file); err == nil && info.IsDir() {
+		return fmt.Errorf("%w: an index of the directory %s, because an index describes the object at one URL", errors.ErrUnsupported, file)
+	}
+	if o.url != "" && !remote.IsURL(o.url) {
+		return shell.Usagef("--url %s: want an http, https or s3 URL", o.url)
+	}
+	if o.kerchunk != "" {
+		if err := shell.OneOf("--kerchunk", o.kerchunk, kerchunkJSON, kerchunkParquet); err != nil {
+			return err
+		}
+		return shell.Written(ctx, o.out, o.force, func(name string) error { return a.writeKerchunk(ctx, name, o.kerchunk, file, o.url) })
+	}
+	return shell.Written(ctx, o.out, o.force, func(name string) (err error) {
+		f, err := os.Create(name)
+		if err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, f.Close()) }()
+		w := bufio.NewWriterSize(f, 1<<20)
+		return errors.Join(a.writeIndex(ctx, w, file, o.url), w.Flush())
+	})
+}
+
+// writeIndex writes an index of everything that reading commands read of the metadata.
+func (a *app) writeIndex(ctx context.Context, w io.Writer, file, url string) error {
+	if _, err := hyperslab.Sniff(file); err != nil {
+		return err
+	}
+	return remote.WriteIndex(ctx, w, file, url, &remote.Options{AllowPrivate: a.Remote.AllowPrivate, OnUnverified: a.Unverified}, func(c *remote.Client, at string) error {
+		before := remote.DefaultClient
+		remote.DefaultClient = c
+		defer func() { remote.DefaultClient = before }()
+		format, err := hyperslab.Sniff(at)
+		if err != nil {
+			return err
+		}
+		if format == hyperslab.HDF5 {
+			return readTree(ctx, at)
+		}
+		for e, err := range hyperslab.Walk(ctx, at, nil) {
+			if err != nil {
+				return err
+			}
+			if e.Kind != hyperslab.Array || e.Err != nil {
+				continue
+			}
+			location := at
+			if e.Path != "/" {
+				location += ":" + e.Path
+			}
+			arr, err := hyperslab.Open(ctx, location, nil)
+			if err != nil {
+				return err
+			}
+			if err := readMetadata(ctx, arr); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// readTree reads the metadata of an HDF5 file.
+func readTree(ctx context.Context, file string) (err error) {
+	t, err := hyperslab.OpenTree(ctx, file, nil)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, t.Close()) }()
+	f, err := shell.OpenHDF5URL(file)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	for e, err := range t.Walk(ctx, nil) {
+		switch {
+		case err != nil:
+			return err
+		case e.Kind == hyperslab.Group:
+			if _, err := t.GroupAttrs(ctx, e.Path); err != nil {
+				return err
+			}
+		case e.Kind == hyperslab.Array && e.Err == nil:
+			arr, err := t.Open(ctx, e.Path)
+			if err != nil {
+				return err
+			}
+			_, err = arr.Attrs(ctx)
+			if err = errors.Join(err, arr.Close(), readChunkIndex(f, e.Path)); err != nil {
+				return fmt.Errorf("%s: %w", e.Path, err)
+			}
+		}
+	}
+	return nil
+}
+
+// readChunkIndex reads the chunk index of a dataset, and keeps none of it in memory.
+func readChunkIndex(f *h5.File, name string) (err error) {
+	d, err := f.Root().OpenDataset(name)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, d.Close()) }()
+	info, err := d.Info()
+	if err != nil || info.Layout != h5.Chunked {
+		return err
+	}
+	h5prefetch.Index(d)
+	_, err = d.NumChunks()
+	return err
+}
+
+// readMetadata reads the attributes and the chunk index of an array, and closes it.
+func readMetadata(ctx context.Context, arr *ndarray.Array) (err error) {
+	defer func() { err = errors.Join(err, arr.Close()) }()
+	if _, err := arr.Attrs(ctx); err != nil && !errors.Is(err, errors.ErrUnsupported) {
+		return err
+	}
+	_, err = arr.Uniform(ctx) // reads the chunk index
+	if errors.Is(err, errors.ErrUnsupported) {
+		return nil
+	}
+	return err
+}
+
+// absolute returns the URL or the absolute path of a file for references.
+func absolute(file, url string) (string, error) {
+	if url != "" || remote.IsURL(file) {
+		if url == "" {
+			url = file
+		}
+		return url, nil
+	}
+	return filepath.Abs(file)
+}

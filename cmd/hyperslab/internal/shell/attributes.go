@@ -1,0 +1,56 @@
+package shell
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+
+	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/internal/format/msgpack"
+	"github.com/hyperslab/hyperslab/ndarray"
+)
+
+// AttrDoc is one attribute with its value.
+type AttrDoc struct {
+	Name  string    `json:"name"`
+	DType string    `json:"dtype"`
+	Shape []JSONInt `json:"shape"`
+	Value any       `json:"value"`
+}
+
+// UnsupportedDoc is one attribute whose value cannot be represented.
+type UnsupportedDoc struct {
+	Name   string          `json:"name"`
+	Type   string          `json:"type"`
+	Reason string          `json:"reason"`
+	Value  json.RawMessage `json:"value"` // of a metalayer in MessagePack or of bcolz; null otherwise
+}
+
+func NewUnsupportedDoc(u ndarray.UnsupportedAttr) UnsupportedDoc {
+	d := UnsupportedDoc{Name: u.Name, Type: u.Type, Reason: u.Reason}
+	if u.Raw != nil {
+		d.Value, _ = msgpack.JSON(u.Raw)
+	}
+	return d
+}
+
+// AttrsOf returns the attributes, or none if the backend does not support attributes.
+func AttrsOf(ctx context.Context, arr *ndarray.Array) (ndarray.Attrs, error) {
+	attrs, err := arr.Attrs(ctx)
+	if lib, failed := errors.AsType[*h5.Error](err); failed {
+		return attrs, lib // there are attributes, which cannot be read
+	}
+	if errors.Is(err, errors.ErrUnsupported) {
+		return ndarray.Attrs{}, nil
+	}
+	return attrs, err
+}
+
+func NewAttrDoc(attr ndarray.Attr) AttrDoc {
+	v := attr.Value
+	doc := AttrDoc{Name: attr.Name, DType: v.DType.String(), Value: valueJSON(v)}
+	if !v.Null {
+		doc.Shape = append([]JSONInt{}, JSONShape(v.Shape)...)
+	}
+	return doc
+}

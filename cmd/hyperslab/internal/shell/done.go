@@ -1,0 +1,44 @@
+// The JSON document of commands without other output.
+
+package shell
+
+import (
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+)
+
+// DoneDoc is the document of --json of commands that change files or draw pictures. It is written
+// at the end. A command that fails writes no document.
+type DoneDoc struct {
+	Schema    string    `json:"schema"`
+	Command   string    `json:"command"`
+	Arguments []string  `json:"arguments"`
+	DryRun    bool      `json:"dry_run"`
+	Seconds   JSONFloat `json:"seconds"`
+
+	LossyChanges *JSONInt `json:"lossy_changes"` // of append --allow-lossy, else nil
+}
+
+// Done adds --json to a command.
+func (a *App) Done(cmd *cobra.Command) { a.DoneWith(cmd, func(*DoneDoc) {}) }
+
+// DoneWith is done with a function that sets further keys at the end.
+func (a *App) DoneWith(cmd *cobra.Command, set func(*DoneDoc)) {
+	asJSON := false
+	JSONFlag(cmd, &asJSON)
+	run := cmd.RunE
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		start := time.Now()
+		if err := run(cmd, args); err != nil || !asJSON {
+			return err
+		}
+		dry, _ := cmd.Flags().GetBool("dry-run") // false for a command without such a flag
+		doc := DoneDoc{
+			Schema: SchemaDone, Command: strings.TrimPrefix(cmd.CommandPath(), cmd.Root().Name()+" "), Arguments: args, DryRun: dry, Seconds: Seconds(time.Since(start)),
+		}
+		set(&doc)
+		return a.WriteJSON(a.Stdout, doc)
+	}
+}

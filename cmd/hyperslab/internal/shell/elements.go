@@ -1,0 +1,242 @@
+// Iteration over the elements of an array in bounded memory, for everything that writes elements.
+
+package shell
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"slices"
+	"strconv"
+
+	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/term"
+	"github.com/hyperslab/hyperslab/internal/cf"
+	"github.com/hyperslab/hyperslab/internal/format/detect"
+	"github.com/hyperslab/hyperslab/internal/grid"
+	"github.com/hyperslab/hyperslab/internal/jsonform"
+	"github.com/hyperslab/hyperslab/ndarray"
+)
+
+// OutputBlock is the maximum number of bytes of elements that are read at a time for output.
+const OutputBlock = 16 << 20
+
+// stretch is the number of bytes of elements that are read at a time if the chunks are small. It
+// keeps all workers busy and lets the progress move often.
+const stretch = 4 << 20
+
+// Batch contains some elements of an array of any type.
+type Batch struct {
+	Dtype   ndarray.DType
+	Data    []byte
+	Strings []string // elements of variable size
+	JSON    bool     // strings are JSON values: Python objects
+	N       int
+	nulls   []bool             // marks of ndarray.Array.ReadNulls; nil without null elements
+	printed func(i int) string // text of an element that is not printed by its type, or ""; nil: by type
+}
+
+// Bytes returns element i in native byte order.
+func (e *Batch) Bytes(i int) []byte {
+	if e.Strings != nil {
+		return []byte(e.Strings[i])
+	}
+	return e.Data[i*e.Dtype.Size:][:e.Dtype.Size]
+}
+
+// Null reports whether element i is null.
+func (e *Batch) Null(i int) bool {
+	return e.nulls != nil && e.Dtype.Kind != ndarray.Struct && e.nulls[i]
+}
+
+// Fields returns the marks of the fields of structure i, or nil.
+func (e *Batch) Fields(i int) []bool {
+	if e.nulls == nil {
+		return nil
+	}
+	n := len(e.Dtype.Fields)
+	return e.nulls[i*n : (i+1)*n]
+}
+
+// Text formats element i for users.
+func (e *Batch) Text(i int) string {
+	if e.Null(i) {
+		return "null"
+	}
+	if e.JSON {
+		return string(term.EscapeJSON([]byte(e.Strings[i])))
+	}
+	if text := e.special(i); text != "" {
+		return text
+	}
+	return ndarray.FormatElement(e.Dtype, e.Bytes(i))
+}
+
+// special returns the text of an element that is not printed by its type, or "".
+func (e *Batch) special(i int) string {
+	if e.printed == nil {
+		return ""
+	}
+	return e.printed(i)
+}
+
+// Plain formats element i for programs: strings without quotes, NaN and the infinities with their
+// names in JSON, and "" for null.
+func (e *Batch) Plain(i int) string {
+	if e.Null(i) {
+		return ""
+	}
+	if text := e.special(i); text != "" {
+		return text
+	}
+	return jsonform.Plain(e.Dtype, e.Bytes(i))
+}
+
+// AppendJSON appends element i as JSON.
+func (e *Batch) AppendJSON(dst []byte, i int) []byte {
+	if e.Null(i) {
+		return append(dst, "null"...)
+	}
+	if e.JSON {
+		return append(dst, term.EscapeJSON([]byte(e.Strings[i]))...)
+	}
+	if text := e.special(i); text != "" {
+		if _, err := strconv.ParseInt(text, 10, 64); err == nil {
+			return jsonform.Document.AppendInt(dst, text)
+		}
+		return jsonform.AppendString(dst, text)
+	}
+	start := len(dst)
+	if e.Dtype.Kind == ndarray.Struct {
+		dst = jsonform.Document.AppendRecord(dst, e.Dtype, e.Bytes(i), e.Fields(i))
+	} else {
+		dst = jsonform.Document.Append(dst, e.Dtype, e.Bytes(i))
+	}
+	return append(dst[:start], term.EscapeJSON(dst[start:])...)
+}
+
+// EachBlock reads all elements and calls f for one block after the other in row-major order. f must
+// not keep e after it returns. progress is called after each block with the number of bytes of
+// processed elements.
+func EachBlock(ctx context.Context, arr *ndarray.Array, limit int64, progress func(bytes int64), f func(r ndarray.Region, e *Batch) error) error {
+	return (&Reading{Arr: arr, Limit: limit, Progress: progress}).Each(ctx, f)
+}
+
+// EachText is eachBlock for elements that are printed: dates of any calendar, missing integers.
+func EachText(ctx context.Context, arr *ndarray.Array, limit int64, progress func(bytes int64), f func(r ndarray.Region, e *Batch) error) error {
+	p, _ := ndarray.As[cf.Printer](arr.Backend())
+	return (&Reading{Arr: arr, printer: p, Limit: limit, Progress: progress}).Each(ctx, f)
+}
+
+// Reading describes a pass over all elements of an array.
+type Reading struct {
+	Arr      *ndarray.Array
+	printer  cf.Printer // of the elements, or nil
+	Limit    int64      // bytes of a block
+	Progress func(bytes int64)
+
+	// uniform reports whether all elements of a region are known to be equal. Only one of them is
+	// read then. nil reads all elements.
+	Uniform func(r ndarray.Region) bool
+}
+
+// Each calls f for one block after the other. A batch contains one element of a uniform block.
+func (x *Reading) Each(ctx context.Context, f func(r ndarray.Region, e *Batch) error) error {
+	m := x.Arr.Meta()
+	if m.NumElems() == 0 {
+		return nil
+	}
+	size := int64(m.DType.Size)
+	if size == 0 {
+		size = TextBytes
+	}
+	e, done := &Batch{Dtype: m.DType, JSON: m.Format == detect.Objects}, int64(0)
+	most := progressPiece(m.Shape, m.ChunkShape, x.Limit/size, stretch/size, int64(runtime.GOMAXPROCS(0)))
+	for box := range grid.Consecutive(grid.Whole(m.Shape), m.ChunkShape, most) {
+		r := ndarray.Region(box)
+		from := r
+		if x.Uniform != nil && x.Uniform(r) {
+			from.Shape = slices.Repeat([]int64{1}, len(r.Shape))
+		}
+		e.N = int(from.NumElems())
+		if err := e.Read(ctx, x.Arr, x.printer, from); err != nil {
+			return err
+		}
+		if err := f(r, e); err != nil {
+			return err
+		}
+		done += r.NumElems() * size
+		x.Progress(done)
+	}
+	return nil
+}
+
+// Read reads the elements of a region and their null marks, by p if it is not nil.
+func (e *Batch) Read(ctx context.Context, arr *ndarray.Array, p cf.Printer, r ndarray.Region) (err error) {
+	if arr.Meta().Nullable {
+		e.nulls = make([]bool, e.N*e.Dtype.NumMarks())
+		if err := arr.ReadNulls(ctx, e.nulls, r); err != nil {
+			return err
+		}
+	}
+	if e.Dtype.Size == 0 {
+		e.Strings = make([]string, e.N)
+		return arr.ReadStrings(ctx, e.Strings, r)
+	}
+	if need := e.N * e.Dtype.Size; cap(e.Data) < need {
+		e.Data = make([]byte, need)
+	} else {
+		e.Data = e.Data[:need]
+	}
+	if p == nil {
+		return arr.Read(ctx, e.Data, r)
+	}
+	e.printed, err = p.ReadTexts(ctx, e.Data, r)
+	return err
+}
+
+// noNulls returns errors.ErrUnsupported if elements are null, for a form that has no null elements.
+func noNulls(ctx context.Context, arr *ndarray.Array, form string) error {
+	n, err := ndarray.CountNulls(ctx, arr)
+	if err == nil && n > 0 {
+		err = &ndarray.Error{Op: "dump", Path: arr.Meta().Path, Err: fmt.Errorf("%w: %s in %s; --json and --csv have null elements", errors.ErrUnsupported, term.Plural(n, "null element"), form)}
+	}
+	return err
+}
+
+// place iterates over the indexes of an array in row-major order.
+type place struct {
+	Shape, Index []int64
+}
+
+func NewPlace(shape []int64) *place { return &place{Shape: shape, Index: make([]int64, len(shape))} }
+
+// Begins returns the number of axes, counted from the last one, along which the element is the
+// first. As many brackets open before it.
+func (p *place) Begins() int {
+	n := 0
+	for n < len(p.Index) && p.Index[len(p.Index)-1-n] == 0 {
+		n++
+	}
+	return n
+}
+
+// Ends returns the number of axes along which the element is the last. As many brackets close after
+// it.
+func (p *place) Ends() int {
+	n := 0
+	for n < len(p.Index) && p.Index[len(p.Index)-1-n] == p.Shape[len(p.Index)-1-n]-1 {
+		n++
+	}
+	return n
+}
+
+// Next advances to the next element.
+func (p *place) Next() {
+	for i := len(p.Index) - 1; i >= 0; i-- {
+		if p.Index[i]++; p.Index[i] < p.Shape[i] {
+			return
+		}
+		p.Index[i] = 0
+	}
+}

@@ -1,0 +1,157 @@
+// Flags that several commands share.
+
+package shell
+
+import (
+	"cmp"
+	"errors"
+	"path"
+	"runtime"
+	"runtime/debug"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/term"
+	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/ndarray"
+)
+
+func JSONFlag(cmd *cobra.Command, to *bool) {
+	cmd.Flags().BoolVar(to, "json", false, "write one JSON document (schema in docs/json.md)")
+}
+
+// JobFlags are the flags of commands that process whole arrays.
+type JobFlags struct {
+	Jobs     int
+	Memory   string
+	Progress string
+	Quiet    bool
+
+	Given bool // --memory was given
+	Flags *pflag.FlagSet
+}
+
+// Goroutines returns the number of goroutines for --jobs, of which 0 means one for each processor.
+func Goroutines(jobs int) int { return cmp.Or(jobs, runtime.GOMAXPROCS(0)) }
+
+// ownMemory is the memory of the program in addition to the buffers of a job, in bytes.
+const ownMemory = 32 << 20
+
+func (j *JobFlags) Add(cmd *cobra.Command, quiet string) {
+	f := cmd.Flags()
+	j.Flags = f
+	f.IntVarP(&j.Jobs, "jobs", "j", 0, "number `N` of workers; 0 means all cores")
+	f.StringVarP(&j.Memory, "memory", "M", "128MiB", "maximum `BYTES` of the buffers of all workers; if the flag is given, a chunk that needs more is an error")
+	ProgressFlag(cmd, &j.Progress)
+	f.BoolVarP(&j.Quiet, "quiet", "q", false, quiet)
+}
+
+func ProgressFlag(cmd *cobra.Command, to *string) {
+	cmd.Flags().StringVar(to, "progress", term.ProgressAuto, "`KIND` of progress: auto (a bar on a terminal), none, plain or json")
+	CompleteWords(cmd, "progress", term.ProgressAuto, term.ProgressNone, term.ProgressPlain, term.ProgressJSON)
+}
+
+func CheckProgress(kind string) error {
+	return OneOf("--progress", kind, term.ProgressAuto, term.ProgressNone, term.ProgressPlain, term.ProgressJSON)
+}
+
+// Check checks the flags and returns the memory limit in bytes.
+func (j *JobFlags) Check() (memory int64, err error) {
+	if j.Jobs < 0 {
+		return 0, Usagef("-j %d: want 0 or more workers", j.Jobs)
+	}
+	if err := CheckProgress(j.Progress); err != nil {
+		return 0, err
+	}
+	j.Given = j.Flags != nil && j.Flags.Changed("memory")
+	if j.Quiet {
+		j.Progress = term.ProgressNone
+	}
+	memory, err = term.ParseBytes(j.Memory)
+	switch {
+	case err != nil:
+		return 0, Usagef("--memory: %w", err)
+	case memory < 1:
+		return 0, Usagef("--memory %s: want at least one byte", j.Memory)
+	}
+	if own := memory + ownMemory; own > memory {
+		debug.SetMemoryLimit(own) // so that unused memory does not accumulate
+	}
+	ndarray.SetReadMemory(memory)
+	return memory, nil
+}
+
+// AttrFlags choose the attributes that are left out.
+type AttrFlags struct {
+	Names       []string
+	Unsupported bool
+}
+
+func (x *AttrFlags) Add(cmd *cobra.Command, verb string) {
+	f := cmd.Flags()
+	f.StringArrayVar(&x.Names, "exclude-attr", nil, verb+" the attribute `NAME`; may be given several times")
+	f.BoolVar(&x.Unsupported, "exclude-unsupported", false, verb+" attributes of unsupported types")
+}
+
+// PickFlags choose the objects of a tree that are left out.
+type PickFlags struct {
+	exclude []string
+	Skip    bool
+}
+
+func (p *PickFlags) Add(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.StringArrayVar(&p.exclude, "exclude", nil, "leave out the objects of a tree that `PATTERN` matches and all objects below them: a path or a name, with *, ? and [ ]; repeatable")
+	f.BoolVar(&p.Skip, "skip-unreadable", false, "of a tree, leave out objects that cannot be read, report each, and end with exit code 3")
+}
+
+func (p *PickFlags) Given() bool { return len(p.exclude) > 0 || p.Skip }
+
+// Check checks that the patterns are valid.
+func (p *PickFlags) Check() error {
+	for _, pattern := range p.exclude {
+		if _, err := path.Match(pattern, ""); err != nil {
+			return Usagef("--exclude %s: not a valid pattern", pattern)
+		}
+	}
+	return nil
+}
+
+// Excluded reports whether a pattern matches an object. A pattern with a slash is compared with the
+// object's path, any other with its name.
+func (p *PickFlags) Excluded(object string) bool {
+	return slices.ContainsFunc(p.exclude, func(pattern string) bool {
+		of := path.Base(object)
+		if strings.Contains(pattern, "/") {
+			pattern, of = "/"+strings.Trim(pattern, "/"), object
+		}
+		matches, err := path.Match(pattern, of)
+		return matches && err == nil || pattern == of
+	})
+}
+
+// Unreadable returns a function that reports objects of a file that cannot be copied, each once. It
+// returns nil if such objects are errors.
+func (p *PickFlags) Unreadable(a *App, command string, list *[]string) func(path string, err error) bool {
+	if !p.Skip {
+		return nil
+	}
+	return func(path string, err error) bool {
+		switch {
+		case errors.Is(err, ndarray.ErrCorrupt), errors.Is(err, h5.ErrNoFilter), errors.Is(err, errors.ErrUnsupported), errors.Is(err, ndarray.ErrFormat):
+		default:
+			return false // for example a full disk
+		}
+		text := path + ": " + err.Error()
+		if !slices.Contains(*list, text) {
+			*list = append(*list, text)
+			a.Note("%s cannot be read, left out: %s", a.Talk.Failure("hyperslab "+command+":"), term.Safe(text))
+		}
+		return true
+	}
+}
+
+func Joined(words []string) string { return strings.Join(words, ", ") }
