@@ -47,7 +47,6 @@ type traits struct {
 	groupAttrs  bool                  // attributes of groups
 	links       []string              // kinds of links
 	copiesAttrs bool                  // the target copies the attributes of the source itself
-	allLists    bool                  // attributes are stored with the types of Python
 	adopt       func(s *ndarray.Spec) // removes properties of an array of another format; may be nil
 }
 
