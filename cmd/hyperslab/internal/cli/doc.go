@@ -5,7 +5,7 @@
 // Run takes a command line and three streams and returns an exit code. Standard output carries only
 // data. Standard error carries all messages for users: errors, announcements, progress, the summary
 // of a conversion. With --json the data are one JSON document whose first key names its schema.
-// docs/json.md describes each schema, and a test compares the two.
+// schemas.md describes each schema, and a test compares the two.
 //
 // # Errors
 //

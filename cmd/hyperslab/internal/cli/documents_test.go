@@ -22,13 +22,13 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
-// documented is a key of docs/json.md with its documented type.
+// documented is a key of schemas.md with its documented type.
 type documented struct{ key, kind string }
 
-// tables returns the keys in docs/json.md by section title.
+// tables returns the keys in schemas.md by section title.
 func tables(t *testing.T) map[string][]documented {
 	t.Helper()
-	text, err := os.ReadFile("../../../../docs/json.md")
+	text, err := os.ReadFile("schemas.md")
 	require.NoError(t, err)
 	all := map[string][]documented{}
 	section := ""
@@ -48,7 +48,7 @@ func tables(t *testing.T) map[string][]documented {
 	return all
 }
 
-// judge compares JSON documents with the tables of docs/json.md.
+// judge compares JSON documents with the tables of schemas.md.
 type judge struct {
 	tables map[string][]documented
 	seen   map[string]bool // "section key" of each key that had a value
@@ -165,7 +165,7 @@ func (j *judge) stream(r io.Reader) (n int, err error) {
 }
 
 // TestJSON_documented checks that the documents that commands write with --json have exactly the
-// keys of docs/json.md, with values of the documented types. Each documented key must have a value
+// keys of schemas.md, with values of the documented types. Each documented key must have a value
 // in at least one document.
 func TestJSON_documented(t *testing.T) {
 	j := &judge{tables(t), map[string]bool{}}

@@ -184,8 +184,8 @@ func TestCommands_errors(t *testing.T) {
 // output and no diagnostics. Its schema and keys must be documented.
 func TestCommands_json(t *testing.T) {
 	docs := ""
-	for _, file := range []string{"json.md", "crosscheck-manifest.md"} {
-		b, err := os.ReadFile("../../../../docs/" + file)
+	for _, file := range []string{"schemas.md", "../../../../docs/crosscheck-manifest.md"} {
+		b, err := os.ReadFile(file)
 		require.NoError(t, err)
 		docs += string(b)
 	}

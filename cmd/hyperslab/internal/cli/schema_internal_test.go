@@ -89,10 +89,10 @@ var documents = map[string]any{
 	"area":                  publish.EmitArea{},
 }
 
-// TestSchemas_Documented checks that docs/json.md and the code have the same schemas, with the
+// TestSchemas_Documented checks that schemas.md and the code have the same schemas, with the
 // same keys in the same order.
 func TestSchemas_Documented(t *testing.T) {
-	text, err := os.ReadFile("../../../../docs/json.md")
+	text, err := os.ReadFile("schemas.md")
 	require.NoError(t, err)
 	documented := make(map[string][]string)
 	section := ""
