@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/hyperslab/hyperslab/internal/errs"
+	"github.com/hyperslab/hyperslab/internal/tree"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -35,7 +36,7 @@ func (l *losses) loseObject(path string, kind EntryKind, err error) {
 
 // lose records a part that the target cannot represent.
 func (l *losses) lose(path, what string, err error) {
-	p := Problem{Path: path, What: what, Err: withoutPath(err)}
+	p := Problem{Path: path, What: what, Err: tree.WithoutPath(err)}
 	if l.options.Accept != nil && l.options.Accept(p) {
 		l.stats.Lost = append(l.stats.Lost, p)
 	} else {
@@ -55,16 +56,7 @@ func (l *losses) unreadable(path, what string, err error) {
 
 // unreadablePart records a part of an object that cannot be read. The object itself is copied.
 func (l *losses) unreadablePart(path, what string, err error) {
-	l.stats.Unreadable = append(l.stats.Unreadable, Problem{Path: path, What: what, Err: withoutPath(err)})
-}
-
-// withoutPath returns the cause of an error that contains a path, because a Problem contains it
-// too.
-func withoutPath(err error) error {
-	if e, ok := errors.AsType[*ndarray.Error](err); ok && e.Err != nil {
-		return e.Err
-	}
-	return err
+	l.stats.Unreadable = append(l.stats.Unreadable, Problem{Path: path, What: what, Err: tree.WithoutPath(err)})
 }
 
 // report records a change that needs no acceptance.

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hyperslab/hyperslab/internal/tree"
 	"github.com/hyperslab/hyperslab/internal/tree/frames"
 	"github.com/hyperslab/hyperslab/internal/verify"
 	"github.com/hyperslab/hyperslab/ndarray"
@@ -40,7 +41,7 @@ func checkValues(ctx context.Context, path string, r *verify.Report, o *VerifyOp
 		if !isContent(err) {
 			return err
 		}
-		return r.Add(verify.Finding{What: "values", Offset: -1, Chunk: -1, Err: bareFrame(err)}, cmp.Or(o.MaxFindings, 1000))
+		return r.Add(verify.Finding{What: "values", Offset: -1, Chunk: -1, Err: tree.WithoutPath(err)}, cmp.Or(o.MaxFindings, 1000))
 	}
 	known := func(at string) bool {
 		return slices.ContainsFunc(r.Damages, func(p verify.Finding) bool {
@@ -52,17 +53,9 @@ func checkValues(ctx context.Context, path string, r *verify.Report, o *VerifyOp
 		if known(at) {
 			return nil
 		}
-		return r.Add(verify.Finding{Object: strings.TrimPrefix(at, "/"), What: what, Offset: -1, Chunk: -1, Err: bareFrame(err)}, cmp.Or(o.MaxFindings, 1000))
+		return r.Add(verify.Finding{Object: strings.TrimPrefix(at, "/"), What: what, Offset: -1, Chunk: -1, Err: tree.WithoutPath(err)}, cmp.Or(o.MaxFindings, 1000))
 	})
 	return errors.Join(err, t.Close())
-}
-
-// bareFrame returns err without the operation and the path of package b2nd.
-func bareFrame(err error) error {
-	if e, ok := errors.AsType[*ndarray.Error](err); ok {
-		return e.Err
-	}
-	return err
 }
 
 // isContent reports whether an error is caused by the content of a file.

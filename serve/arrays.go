@@ -14,7 +14,7 @@ import (
 	"strings"
 
 	"github.com/hyperslab/hyperslab"
-	"github.com/hyperslab/hyperslab/internal/jsonform"
+	"github.com/hyperslab/hyperslab/internal/elements/jsonform"
 	"github.com/hyperslab/hyperslab/internal/sandbox/worker"
 	"github.com/hyperslab/hyperslab/ndarray"
 )

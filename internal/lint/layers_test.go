@@ -56,7 +56,7 @@ var layers = []struct {
 	{"internal/format/npy", 15, false},
 	{"internal/picture", 20, false},
 	{"internal/cf", 20, false},
-	{"internal/jsonform", 15, false},
+	{"internal/elements/jsonform", 15, false},
 	{"internal/blosc/stores", 50, false},
 	{"internal/testkit/storeattack", 50, false},
 	{"internal/testkit/samples", 20, false},

@@ -4,6 +4,7 @@ package tree
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/hyperslab/hyperslab/ndarray"
@@ -148,3 +149,12 @@ func As[T any](t Tree) (T, bool) {
 
 // wrapper is implemented by trees that wrap another one and have its abilities.
 type wrapper interface{ Unwrap() Tree }
+
+// WithoutPath returns the cause of an error that contains an operation and a path, because its
+// caller adds them.
+func WithoutPath(err error) error {
+	if e, ok := errors.AsType[*ndarray.Error](err); ok && e.Err != nil {
+		return e.Err
+	}
+	return err
+}

@@ -70,13 +70,13 @@ func serve(s *worker.Session, m *message) (worker.Handler[request], error) {
 	ctx := context.Background()
 	t, err := opener.Open(ctx, f, src, &tree.OpenOptions{Alone: m.Alone, Path: m.Path})
 	if err != nil {
-		return nil, cause(err)
+		return nil, tree.WithoutPath(err)
 	}
 	h := &handler{tree: t, dtype: m.DType, names: s.Names}
 	if m.Alone {
 		_, err = h.arrayAt(m.Path)
 	}
-	return h, cause(err)
+	return h, tree.WithoutPath(err)
 }
 
 // close ends the walk.
@@ -90,7 +90,7 @@ func (h *handler) close() {
 // Call returns the result of a request, for the file or for the array at a path.
 func (h *handler) Call(q *request) (any, error) {
 	v, err := h.call(q)
-	return v, cause(err)
+	return v, tree.WithoutPath(err)
 }
 
 func (h *handler) call(q *request) (any, error) {
@@ -121,10 +121,10 @@ var _ worker.Filler[request] = (*handler)(nil)
 func (h *handler) Fill(q *request, dst []byte) (int, error) {
 	a, err := h.arrayAt(q.Path)
 	if err != nil {
-		return 0, cause(err)
+		return 0, tree.WithoutPath(err)
 	}
 	n, err := a.read(q, dst)
-	return int(n), cause(err)
+	return int(n), tree.WithoutPath(err)
 }
 
 // Beside reports whether the request is for the open array and can run concurrently.
@@ -167,7 +167,7 @@ func (h *handler) begin(q *request) {
 			return !h.skip, nil
 		})
 		if err != nil && !errors.Is(err, errStop) {
-			yield(tree.Entry{}, cause(err))
+			yield(tree.Entry{}, tree.WithoutPath(err))
 		}
 	})
 }
@@ -194,12 +194,4 @@ func (h *handler) more(q *request) entries {
 		}
 	}
 	return batch
-}
-
-// cause returns err without its operation and name, because the program adds them again.
-func cause(err error) error {
-	if e, ok := errors.AsType[*ndarray.Error](err); ok {
-		return e.Err
-	}
-	return err
 }

@@ -15,9 +15,9 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/hyperslab/hyperslab/internal/elements/jsonform"
 	"github.com/hyperslab/hyperslab/internal/format/msgpack"
 	"github.com/hyperslab/hyperslab/internal/grid"
-	"github.com/hyperslab/hyperslab/internal/jsonform"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 

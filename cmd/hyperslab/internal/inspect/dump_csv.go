@@ -14,7 +14,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/shell"
-	"github.com/hyperslab/hyperslab/internal/jsonform"
+	"github.com/hyperslab/hyperslab/internal/elements/jsonform"
 	"github.com/hyperslab/hyperslab/internal/location/locate"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
