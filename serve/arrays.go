@@ -336,6 +336,7 @@ func opened[S source](s S, err error) (source, error) {
 
 // renamed replaces the path of a descriptor in a message by the name of the file.
 func renamed(message, name string, file *os.File) string {
-	message = strings.ReplaceAll(message, worker.FilePath(file), name)
-	return strings.ReplaceAll(message, "/dev/fd/"+strconv.Itoa(int(file.Fd())), name)
+	return worker.Replacer(map[string]string{
+		worker.FilePath(file): name, "/dev/fd/" + strconv.Itoa(int(file.Fd())): name,
+	}).Replace(message)
 }

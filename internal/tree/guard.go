@@ -39,7 +39,7 @@ func (g *guarded) named(err error) error {
 	if !strings.Contains(err.Error(), g.source.Path) {
 		return err
 	}
-	return worker.Renamed(err, strings.NewReplacer(g.source.Path, g.source.Name))
+	return worker.Renamed(err, worker.Replacer(map[string]string{g.source.Path: g.source.Name}))
 }
 
 // Walk implements Tree.

@@ -11,7 +11,6 @@ import (
 	"runtime"
 	"slices"
 	"strconv"
-	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -198,7 +197,7 @@ func begin(control *os.File) (*settings, *Session, error) {
 		return nil, nil, fmt.Errorf("%w: settings of kind %d, %d bytes", ErrProtocol, kind, len(payload))
 	}
 	s := &Session{open: set.Open}
-	var names []string
+	names := map[string]string{}
 	window := fds[0]
 	for i, fd := range fds[1:] {
 		s.Files = append(s.Files, os.NewFile(uintptr(fd), fmt.Sprintf("file %d", i)))
@@ -208,10 +207,10 @@ func begin(control *os.File) (*settings, *Session, error) {
 			set.Read = append(set.Read, FilePath(s.Files[i]))
 		}
 		if i < len(set.Names) {
-			names = append(names, FilePath(s.Files[i]), set.Names[i], fmt.Sprintf("/dev/fd/%d", fd), set.Names[i])
+			names[FilePath(s.Files[i])], names[fmt.Sprintf("/dev/fd/%d", fd)] = set.Names[i], set.Names[i]
 		}
 	}
-	s.Names = strings.NewReplacer(names...)
+	s.Names = Replacer(names)
 	if s.Window, err = unix.Mmap(window, 0, int(set.Window), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED); err != nil {
 		return nil, nil, fmt.Errorf("map the window: %w", err)
 	}

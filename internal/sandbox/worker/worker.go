@@ -3,11 +3,15 @@
 package worker
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"os"
 	"reflect"
 	"runtime"
+	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -192,6 +196,22 @@ func FilePath(f *os.File) string {
 		return f.Name()
 	}
 	return fmt.Sprintf("/proc/self/fd/%d", f.Fd())
+}
+
+// Replacer returns a replacer of paths of descriptors by names. A path with further digits is that
+// of another descriptor and stays.
+func Replacer(names map[string]string) *strings.Replacer {
+	// The first match counts, so that longer paths are first.
+	longest := func(a, b string) int { return cmp.Or(len(b)-len(a), strings.Compare(a, b)) }
+	var pairs []string
+	for _, path := range slices.SortedFunc(maps.Keys(names), longest) {
+		for digit := range 10 {
+			other := path + strconv.Itoa(digit)
+			pairs = append(pairs, other, other)
+		}
+		pairs = append(pairs, path, names[path])
+	}
+	return strings.NewReplacer(pairs...)
 }
 
 // A rawHandler answers the calls of one worker, one at a time unless it is also a besideHandler.
