@@ -30,16 +30,25 @@ func (g *guarded) Unwrap() Tree { return g.Tree }
 // without the operation on that path, because the caller adds its own. In a worker the program does
 // this.
 func (g *guarded) named(err error) error {
-	if err == nil || !g.source.Trust.Direct {
+	if !g.source.Trust.Direct {
 		return err
 	}
-	if e, ok := errors.AsType[*ndarray.Error](err); ok && strings.HasPrefix(e.Path, filepath.Dir(g.source.Path)+"/") {
+	return g.source.Named(err)
+}
+
+// Named returns the error of an untrusted Source with its name in place of the path of its
+// descriptor, and without the operation on that path.
+func (s *Source) Named(err error) error {
+	if err == nil || s.Trust == nil {
+		return err
+	}
+	if e, ok := errors.AsType[*ndarray.Error](err); ok && strings.HasPrefix(e.Path, filepath.Dir(s.Path)+"/") {
 		err = e.Err
 	}
-	if !strings.Contains(err.Error(), g.source.Path) {
+	if !strings.Contains(err.Error(), s.Path) {
 		return err
 	}
-	return worker.Renamed(err, worker.Replacer(map[string]string{g.source.Path: g.source.Name}))
+	return worker.Renamed(err, worker.Replacer(map[string]string{s.Path: s.Name}))
 }
 
 // Walk implements Tree.

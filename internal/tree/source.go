@@ -341,10 +341,14 @@ func (s *Source) Ready(ctx context.Context) error {
 	return nil
 }
 
-// Close closes the Source.
+// Close closes the Source. Its fields stay, because other goroutines may read them: they receive
+// the error of a closed file.
 func (s *Source) Close() (err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.closed {
+		return nil
+	}
 	s.closed = true
 	if s.frozen != nil {
 		err = s.frozen.Close()
@@ -356,7 +360,6 @@ func (s *Source) Close() (err error) {
 	case s.OS != nil:
 		err = errors.Join(err, s.OS.Close())
 	}
-	s.File, s.OS = nil, nil
 	return err
 }
 

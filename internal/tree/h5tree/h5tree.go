@@ -125,11 +125,11 @@ func (t *file) HDF5() *h5.File {
 // held returns the open file. An untrusted one is read through its descriptor, so that libhdf5
 // cannot open other files.
 func (t *file) held(ctx context.Context) (_ *h5.File, err error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
 	if err := t.s.Ready(ctx); err != nil {
 		return nil, err
 	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
 	switch {
 	case t.f != nil:
 	case t.s.Trust != nil:

@@ -76,6 +76,7 @@ func (l Formats) Part(s *tree.Source, path string) (*tree.Source, *tree.Format, 
 	var part *tree.Source
 	if err == nil {
 		part, path, err = f.Part(s, path)
+		err = s.Named(err)
 	}
 	if err = errors.Join(err, s.Close()); err != nil {
 		if part != nil {

@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -219,8 +220,46 @@ func TestFormats_Part(t *testing.T) {
 		require.Equal(t, mixed+":"+path, b.Meta().Path)
 		require.NoError(t, b.Close())
 	}
-	_, _, _, err := opener.All().Part(&tree.Source{}, "/x")
+	s, err := tree.Untrusted(bg, mixed, trust(t, true))
+	require.NoError(t, err)
+	_, _, _, err = opener.All().Part(s, "/none")
+	require.ErrorIs(t, err, ndarray.ErrNotFound)
+	require.ErrorContains(t, err, "in "+mixed)
+	require.NotContains(t, err.Error(), "/proc/self/fd")
+	_, _, _, err = opener.All().Part(&tree.Source{}, "/x")
 	require.ErrorIs(t, err, ndarray.ErrFormat)
+}
+
+// TestTree_Close closes each tree while other goroutines use it: they receive errors.
+func TestTree_Close(t *testing.T) {
+	for _, x := range samples(t) {
+		t.Run(x.name, func(t *testing.T) {
+			for range 4 {
+				s, err := tree.Untrusted(bg, x.path, trust(t, true))
+				f, err := open(s, err, false)
+				require.NoError(t, err)
+				var all sync.WaitGroup
+				for range 8 {
+					all.Go(func() {
+						for range 4 {
+							_ = f.Walk(bg, "", nil, func(tree.Entry) (bool, error) { return true, nil })
+							_, _ = f.Metadata(bg, "")
+							_, _ = f.GroupAttrs(bg, "")
+							for _, o := range x.objects {
+								if b, err := f.Open(bg, o.Path, nil); err == nil {
+									_ = b.Close()
+								}
+							}
+						}
+					})
+				}
+				all.Go(func() { _ = f.Close() })
+				all.Wait()
+				_, err = f.Open(bg, x.objects[0].Path, nil)
+				require.ErrorIs(t, err, ndarray.ErrClosed)
+			}
+		})
+	}
 }
 
 // TestFormat_toy checks that a driver that is added to the list opens a format that package detect
