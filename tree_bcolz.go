@@ -16,7 +16,7 @@ import (
 
 // bcolzTarget is a ctable: columns of the same length, and attributes.
 type bcolzTarget struct {
-	c   *treeCopy
+	plainTarget
 	dir string
 }
 
@@ -47,20 +47,10 @@ func (t *bcolzTarget) check(_ string, spec ndarray.Spec, rows int64) error {
 	return nil
 }
 
-func (t *bcolzTarget) attr(a ndarray.Attr) (ndarray.Attr, error) { return a, nil }
-
 // stores reports whether JSON can represent an attribute.
 func (t *bcolzTarget) stores(raw ndarray.Attr) bool {
 	one := ndarray.Spec{Shape: []int64{0}, DType: ndarray.DTypeOf[bool](), Attrs: []ndarray.Attr{raw}}
 	return !raw.Fixed && bcolz.Check(one) == nil
-}
-
-func (t *bcolzTarget) begin(*treeItem) bool         { return false }
-func (t *bcolzTarget) plan(*treeItem) (bool, error) { return false, nil }
-
-func (t *bcolzTarget) complete(context.Context) error {
-	t.c.planNulls()
-	return nil
 }
 
 // write writes a ctable, with the names of its columns last.
@@ -85,13 +75,9 @@ func (t *bcolzTarget) write(ctx context.Context, dir string) error {
 	return bcolz.GatherTable(dir, names, attrs)
 }
 
-func (t *bcolzTarget) own(context.Context, *treeItem) (bool, error) { return false, nil }
-
 func (t *bcolzTarget) create(item *treeItem) (ndarray.Backend, error) {
 	return bcolz.Create(filepath.Join(t.dir, item.path), *item.spec, nil)
 }
-
-func (t *bcolzTarget) finish(context.Context, *treeItem) error { return nil }
 
 func (t *bcolzTarget) remove(item *treeItem) error {
 	return os.RemoveAll(filepath.Join(t.dir, item.path))

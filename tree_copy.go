@@ -297,10 +297,9 @@ func (c *treeCopy) fit(item *treeItem, f *arrayFacts) error {
 			return err
 		}
 	}
-	if table, ok := c.target.(*tableTarget); ok && item.path == "/" {
-		spec.Attrs = c.keep(item.from, f.attrs, false)
-		item.spec = &spec
-		return table.planRecords(item)
+	item.spec = &spec
+	if divided, err := c.target.divide(item, f.attrs); divided || err != nil {
+		return err
 	}
 	if err := c.target.check(item.path, spec, c.rows()); err != nil {
 		c.loseObject(item.from, Array, err)

@@ -34,7 +34,7 @@ type frameFiles interface {
 
 // frameTarget is a directory of arrays.
 type frameTarget struct {
-	c     *treeCopy
+	plainTarget
 	files frameFiles
 }
 
@@ -52,12 +52,8 @@ func (t *frameTarget) checkName(at string, group bool) error {
 
 func (t *frameTarget) check(_ string, spec ndarray.Spec, _ int64) error { return b2nd.Check(spec) }
 
-func (t *frameTarget) attr(a ndarray.Attr) (ndarray.Attr, error) { return a, nil }
-
 // stores reports that a frame stores each attribute.
 func (t *frameTarget) stores(ndarray.Attr) bool { return true }
-
-func (t *frameTarget) begin(*treeItem) bool { return false }
 
 // plan plans the copy of a frame that is not a b2nd or Caterva array.
 func (t *frameTarget) plan(item *treeItem) (planned bool, err error) {
@@ -89,11 +85,6 @@ func (t *frameTarget) plan(item *treeItem) (planned bool, err error) {
 	t.c.stats.Attrs += item.entry.Attrs
 	t.c.addArray(item)
 	return true, nil
-}
-
-func (t *frameTarget) complete(context.Context) error {
-	t.c.planNulls()
-	return nil
 }
 
 // write writes a directory of arrays.

@@ -21,15 +21,15 @@ import (
 // hdf5Target is an HDF5 file. The groups, links, types and attributes of a trusted HDF5 source are
 // copied by native.
 type hdf5Target struct {
-	c      *treeCopy
+	plainTarget
 	native *hdf5Copy // nil: the source is of another format, or untrusted
 	file   *h5.File  // the new file, unless native writes it
 }
 
-func newHDF5Target(c *treeCopy) *hdf5Target {
-	t := &hdf5Target{c: c}
-	if c.source.hdf5() != nil {
-		t.native = newHDF5Copy(c)
+func newHDF5Target(plain plainTarget) *hdf5Target {
+	t := &hdf5Target{plainTarget: plain}
+	if t.c.source.hdf5() != nil {
+		t.native = newHDF5Copy(t.c)
 	}
 	return t
 }
@@ -56,8 +56,6 @@ func (t *hdf5Target) attr(a ndarray.Attr) (ndarray.Attr, error) {
 func (t *hdf5Target) stores(ndarray.Attr) bool { return false }
 
 func (t *hdf5Target) begin(item *treeItem) bool { return t.native != nil && t.native.planEntry(item) }
-
-func (t *hdf5Target) plan(*treeItem) (bool, error) { return false, nil }
 
 func (t *hdf5Target) complete(ctx context.Context) error {
 	t.c.planNulls()
@@ -198,13 +196,9 @@ func (t *hdf5Target) writeLinks(root *h5.Group) (err error) {
 	return nil
 }
 
-func (t *hdf5Target) own(context.Context, *treeItem) (bool, error) { return false, nil }
-
 func (t *hdf5Target) create(item *treeItem) (ndarray.Backend, error) {
 	return hdf5.CreateIn(t.file, item.path, *item.spec, nil)
 }
-
-func (t *hdf5Target) finish(context.Context, *treeItem) error { return nil }
 
 func (t *hdf5Target) remove(item *treeItem) error { return t.file.Root().Unlink(item.path) }
 

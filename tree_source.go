@@ -134,17 +134,17 @@ type arrayFacts struct {
 }
 
 // facts reads the facts of an open array.
-func (t *treeCopy) facts(ctx context.Context, a *ndarray.Array) (f arrayFacts, err error) {
+func (c *treeCopy) facts(ctx context.Context, a *ndarray.Array) (f arrayFacts, err error) {
 	f.Meta = a.Meta()
 	f.stored = f.DType
-	k := t.target.traits()
+	k := c.target.traits()
 	if k.frames {
 		if f.compression, f.blocks, err = converted.Blosc2(ctx, a); err != nil {
 			return f, err
 		}
 	}
 	if !k.text {
-		f.DType, err = textview.Type(ctx, a, k.variable, t.strings())
+		f.DType, err = textview.Type(ctx, a, k.variable, c.strings())
 		if errors.Is(err, errors.ErrUnsupported) || errors.Is(err, ndarray.ErrValue) {
 			f.noText, err = err, nil
 		}

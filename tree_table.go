@@ -249,8 +249,11 @@ func (s *columnSource) ReadRegion(ctx context.Context, dst []byte, r ndarray.Reg
 // Close closes the source.
 func (s *columnSource) Close() error { return s.from.Close() }
 
-// newColumn returns the source of a column.
-func newColumn(a *ndarray.Array, item *treeItem) (*ndarray.Array, error) {
+// source returns the elements of a column.
+func (t *tableTarget) source(a *ndarray.Array, item *treeItem) (*ndarray.Array, error) {
+	if item.spec.DType.Kind == ndarray.String {
+		return a, nil
+	}
 	kind, err := columnKind(*item.spec)
 	if err != nil {
 		return nil, errors.Join(err, a.Close())
@@ -267,13 +270,17 @@ func newColumn(a *ndarray.Array, item *treeItem) (*ndarray.Array, error) {
 	return ndarray.New(&columnSource{from: a, field: item.field, meta: m})
 }
 
-// planRecords plans a column for each field of an array of structures.
-func (t *tableTarget) planRecords(item *treeItem) error {
+// divide plans a column for each field of an array of structures.
+func (t *tableTarget) divide(item *treeItem, attrs ndarray.Attrs) (bool, error) {
 	d, c := item.spec.DType, t.c
-	if d.Kind != ndarray.Struct || len(item.spec.Shape) != 1 {
-		return fmt.Errorf("%w: %v of shape %v as a table: want one dimension of structures, or a group of columns", errors.ErrUnsupported, d, item.spec.Shape)
+	if item.path != "/" {
+		return false, nil
 	}
-	c.groups = append(c.groups, &treeItem{from: item.from, path: "/", attrs: item.spec.Attrs})
+	kept := c.keep(item.from, attrs, false)
+	if d.Kind != ndarray.Struct || len(item.spec.Shape) != 1 {
+		return false, fmt.Errorf("%w: %v of shape %v as a table: want one dimension of structures, or a group of columns", errors.ErrUnsupported, d, item.spec.Shape)
+	}
+	c.groups = append(c.groups, &treeItem{from: item.from, path: "/", attrs: kept})
 	for i := range d.Fields {
 		f := &d.Fields[i]
 		field := &treeItem{from: item.from, path: "/" + f.Name, most: item.most, field: f}
@@ -285,7 +292,7 @@ func (t *tableTarget) planRecords(item *treeItem) error {
 		}
 		c.addArray(field)
 	}
-	return nil
+	return true, nil
 }
 
 func (t *tableTarget) write(ctx context.Context, file string) error {

@@ -29,9 +29,13 @@ type copyTarget interface {
 	// plan plans an object with a name that checkName accepts, unless it is planned as in other
 	// formats. It reports whether it did.
 	plan(item *treeItem) (bool, error)
+	// divide plans an array that becomes several ones, from its spec. It reports whether it did.
+	divide(item *treeItem, attrs ndarray.Attrs) (bool, error)
 	// complete completes the plan after the last object of the source.
 	complete(ctx context.Context) error
 
+	// source returns the elements of a newly opened array of the source as the target stores them.
+	source(a *ndarray.Array, item *treeItem) (*ndarray.Array, error)
 	// write writes the file or the directory.
 	write(ctx context.Context, file string) error
 }
@@ -50,19 +54,37 @@ type traits struct {
 	adopt       func(s *ndarray.Spec) // removes properties of an array of another format; may be nil
 }
 
+// plainTarget has the methods of a target that copies each array as one array.
+type plainTarget struct{ c *treeCopy }
+
+func (plainTarget) attr(a ndarray.Attr) (ndarray.Attr, error)                    { return a, nil }
+func (plainTarget) begin(*treeItem) bool                                         { return false }
+func (plainTarget) plan(*treeItem) (bool, error)                                 { return false, nil }
+func (plainTarget) divide(*treeItem, ndarray.Attrs) (bool, error)                { return false, nil }
+func (plainTarget) own(context.Context, *treeItem) (bool, error)                 { return false, nil }
+func (plainTarget) finish(context.Context, *treeItem) error                      { return nil }
+func (plainTarget) source(a *ndarray.Array, _ *treeItem) (*ndarray.Array, error) { return a, nil }
+
+func (t plainTarget) complete(context.Context) error {
+	t.c.planNulls()
+	return nil
+}
+
 // newTarget returns the target of a format for trees.
 func newTarget(c *treeCopy, f Format, table bool) (copyTarget, error) {
+	plain := plainTarget{c}
+	frames := frameTarget{plainTarget: plain}
 	switch {
 	case table:
-		return &tableTarget{frameTarget: frameTarget{c: c}}, nil
+		return &tableTarget{frameTarget: frames}, nil
 	case f == HDF5:
-		return newHDF5Target(c), nil
+		return newHDF5Target(plain), nil
 	case f == Bcolz:
-		return &bcolzTarget{c: c}, nil
+		return &bcolzTarget{plainTarget: plain}, nil
 	case f == Directory:
-		return &frameTarget{c: c}, nil
+		return &frames, nil
 	case isStore(f):
-		return &storeTarget{frameTarget{c: c}}, nil
+		return &storeTarget{frames}, nil
 	}
 	return nil, fmt.Errorf("%w: a tree in a file of format %s", ndarray.ErrParam, f)
 }

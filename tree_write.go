@@ -97,10 +97,8 @@ func (c *treeCopy) openItem(ctx context.Context, item *treeItem) (*ndarray.Array
 		return nil, err
 	case item.notNull:
 		return newNotNull(a)
-	case c.options.Table && item.spec.DType.Kind != ndarray.String:
-		return newColumn(a, item)
 	}
-	return a, nil
+	return c.target.source(a, item)
 }
 
 // brokenLinks removes hard links to objects that could not be read.

@@ -36,6 +36,7 @@ type StoreFlags struct {
 	Grow   []int
 }
 
+// Add adds the flags to a command.
 func (o *StoreFlags) Add(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&o.Codec, "codec", "", "`CODEC` of b2nd and bcolz: blosclz, lz4, lz4hc, zlib, zstd; of HDF5: deflate, zstd, lz4, lzf, bzip2, szip, bitshuffle/CODEC, blosc/CODEC, blosc2/CODEC; of all: none")

@@ -113,6 +113,7 @@ exit code stays 0. --untrusted protects from them.`,
 	return cmd
 }
 
+// NewVersionDoc returns the version of the program, without its libraries.
 func NewVersionDoc() VersionDoc {
 	d := VersionDoc{
 		Schema: shell.SchemaVersion, Version: version, Tags: []string{},

@@ -26,6 +26,7 @@ type UnsupportedDoc struct {
 	Value  json.RawMessage `json:"value"` // of a metalayer in MessagePack or of bcolz; null otherwise
 }
 
+// NewUnsupportedDoc returns the document of an attribute that ndarray cannot represent.
 func NewUnsupportedDoc(u ndarray.UnsupportedAttr) UnsupportedDoc {
 	d := UnsupportedDoc{Name: u.Name, Type: u.Type, Reason: u.Reason}
 	if u.Raw != nil {
@@ -46,6 +47,7 @@ func AttrsOf(ctx context.Context, arr *ndarray.Array) (ndarray.Attrs, error) {
 	return attrs, err
 }
 
+// NewAttrDoc returns the document of an attribute.
 func NewAttrDoc(attr ndarray.Attr) AttrDoc {
 	v := attr.Value
 	doc := AttrDoc{Name: attr.Name, DType: v.DType.String(), Value: valueJSON(v)}

@@ -30,6 +30,7 @@ type BatchFlags struct {
 	keep bool
 }
 
+// Add adds the flags to a command.
 func (b *BatchFlags) Add(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&b.Into, "into", "", "write targets to the directory `DIR` under the names of their sources; all arguments are sources")
 	b.AddList(cmd, "also the sources that `FILE` lists, one per line; - is standard input", "after a failure go on with the next source; exit code 3 at the end")

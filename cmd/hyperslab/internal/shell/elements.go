@@ -209,6 +209,7 @@ type place struct {
 	Shape, Index []int64
 }
 
+// NewPlace returns the place of the first element of an array.
 func NewPlace(shape []int64) *place { return &place{Shape: shape, Index: make([]int64, len(shape))} }
 
 // Begins returns the number of axes, counted from the last one, along which the element is the

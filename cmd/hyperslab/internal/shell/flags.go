@@ -19,6 +19,7 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
+// JSONFlag adds --json to a command.
 func JSONFlag(cmd *cobra.Command, to *bool) {
 	cmd.Flags().BoolVar(to, "json", false, "write one JSON document (schema in docs/json.md)")
 }
@@ -40,6 +41,7 @@ func Goroutines(jobs int) int { return cmp.Or(jobs, runtime.GOMAXPROCS(0)) }
 // ownMemory is the memory of the program in addition to the buffers of a job, in bytes.
 const ownMemory = 32 << 20
 
+// Add adds the flags to a command. quiet describes --quiet.
 func (j *JobFlags) Add(cmd *cobra.Command, quiet string) {
 	f := cmd.Flags()
 	j.Flags = f
@@ -49,11 +51,13 @@ func (j *JobFlags) Add(cmd *cobra.Command, quiet string) {
 	f.BoolVarP(&j.Quiet, "quiet", "q", false, quiet)
 }
 
+// ProgressFlag adds --progress to a command.
 func ProgressFlag(cmd *cobra.Command, to *string) {
 	cmd.Flags().StringVar(to, "progress", term.ProgressAuto, "`KIND` of progress: auto (a bar on a terminal), none, plain or json")
 	CompleteWords(cmd, "progress", term.ProgressAuto, term.ProgressNone, term.ProgressPlain, term.ProgressJSON)
 }
 
+// CheckProgress checks the value of --progress.
 func CheckProgress(kind string) error {
 	return OneOf("--progress", kind, term.ProgressAuto, term.ProgressNone, term.ProgressPlain, term.ProgressJSON)
 }
@@ -90,6 +94,7 @@ type AttrFlags struct {
 	Unsupported bool
 }
 
+// Add adds the flags to a command. verb begins their descriptions, for example "leave out".
 func (x *AttrFlags) Add(cmd *cobra.Command, verb string) {
 	f := cmd.Flags()
 	f.StringArrayVar(&x.Names, "exclude-attr", nil, verb+" the attribute `NAME`; may be given several times")
@@ -102,12 +107,14 @@ type PickFlags struct {
 	Skip    bool
 }
 
+// Add adds the flags to a command.
 func (p *PickFlags) Add(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringArrayVar(&p.exclude, "exclude", nil, "leave out the objects of a tree that `PATTERN` matches and all objects below them: a path or a name, with *, ? and [ ]; repeatable")
 	f.BoolVar(&p.Skip, "skip-unreadable", false, "of a tree, leave out objects that cannot be read, report each, and end with exit code 3")
 }
 
+// Given reports whether one of the flags leaves out objects.
 func (p *PickFlags) Given() bool { return len(p.exclude) > 0 || p.Skip }
 
 // Check checks that the patterns are valid.
@@ -154,4 +161,5 @@ func (p *PickFlags) Unreadable(a *App, command string, list *[]string) func(path
 	}
 }
 
+// Joined returns words with commas between them.
 func Joined(words []string) string { return strings.Join(words, ", ") }

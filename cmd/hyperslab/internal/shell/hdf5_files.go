@@ -24,6 +24,7 @@ type hdf5File struct {
 	file     *h5.File
 }
 
+// HDF5Files returns an empty set of open HDF5 files.
 func (a *App) HDF5Files() *HDF5Files { return &HDF5Files{app: a, open: map[string]*hdf5File{}} }
 
 // Format returns the format of a file, and keeps an HDF5 file open.

@@ -45,6 +45,7 @@ func Written(ctx context.Context, target string, force bool, write func(file str
 	return WrittenAs(ctx, target, atomicfile.Options{Overwrite: force}, write)
 }
 
+// WrittenAs is Written with the options of the output.
 func WrittenAs(ctx context.Context, target string, o atomicfile.Options, write func(file string) error) error {
 	out, err := NewOutput(ctx, target, o)
 	if err != nil {

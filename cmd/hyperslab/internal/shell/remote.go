@@ -32,6 +32,7 @@ type remoteFlags struct {
 	before *remote.Client // client before the command
 }
 
+// Add adds the flags to all commands.
 func (r *remoteFlags) Add(root *cobra.Command) {
 	f := root.PersistentFlags()
 	f.BoolVar(&r.AllowPrivate, "allow-private", false, "allow URLs with addresses in private networks, for example 127.0.0.1")

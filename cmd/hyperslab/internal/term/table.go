@@ -34,13 +34,9 @@ func NewRow(cells ...string) Row {
 func (r Row) Cells(buffer []string) []string {
 	cells := buffer[:0]
 	for len(r) > 0 {
-		n, shift := 0, 0
-		for ; r[0] >= 0x80; r = r[1:] {
-			n |= int(r[0]&0x7f) << shift
-			shift += 7
-		}
-		n |= int(r[0]) << shift
-		cells, r = append(cells, string(r[1:1+n])), r[1+n:]
+		n, size := binary.Uvarint([]byte(r[:min(len(r), binary.MaxVarintLen64)]))
+		end := size + int(n)
+		cells, r = append(cells, string(r[size:end])), r[end:]
 	}
 	return cells
 }
