@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"sync"
 	"time"
 )
@@ -35,6 +36,21 @@ type Options struct {
 	// *Error that Open returns with RefuseUnverified. Nil means that only Stats.Unverified counts.
 	RefuseUnverified bool
 	OnUnverified     func(err error)
+
+	// Transport makes the requests, for example one that counts or traces them. It then decides
+	// which addresses are allowed, and AllowPrivate has no effect. Nil: a transport of the client.
+	Transport http.RoundTripper
+
+	// Header are further headers of each request to the host of an http or https URL. A redirect to
+	// another host does not get them.
+	Header http.Header
+
+	// Authorization returns the header Authorization of a request to an http or https URL, for
+	// example "Bearer " and a token, or "" for none. It is called for each request, and for each
+	// redirect with the new URL, from several goroutines at the same time. The client then also
+	// keeps cookies. Nil: no such header. Netrc returns a function for it. S3 has its own
+	// credentials.
+	Authorization func(ctx context.Context, u *url.URL) (string, error)
 
 	// Limits of a handle.
 	MaxSize     int64 // bytes of an object; default 64 TiB
@@ -85,7 +101,7 @@ func NewClient(o *Options) *Client {
 	}
 	f := o.filled()
 	return &Client{
-		o: f, cache: newCache(f.Cache), disk: newDisk(f.CacheDir, f.DiskCache), web: newHTTP(f.AllowPrivate, f.Parallel, f.Timeout),
+		o: f, cache: newCache(f.Cache), disk: newDisk(f.CacheDir, f.DiskCache), web: newHTTP(&f, f.AllowPrivate),
 		slots: make(chan struct{}, f.Parallel), known: make(map[string]*version), warned: make(map[string]bool),
 	}
 }

@@ -16,6 +16,9 @@
 // messages and logs. s3://bucket/key uses the endpoint, region and credentials of the environment,
 // the shared configuration files or the role of the instance, and is anonymous without credentials.
 //
+// Options.Header and Options.Authorization add headers to requests for http and https URLs, for
+// example tokens. Netrc reads credentials from the file that curl and git use.
+//
 // # Caches
 //
 // All handles of a client share a block cache in memory. Options.CacheDir adds a disk cache, which

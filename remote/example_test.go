@@ -191,3 +191,14 @@ func ExampleRedact() {
 	fmt.Println(remote.Redact("https://user:secret@host/x.h5?signature=secret"))
 	// Output: https://...@host/x.h5?...
 }
+
+func ExampleNetrc() {
+	authorization, err := remote.Netrc("") // the user's file, which need not exist
+	if err != nil {
+		log.Fatal(err)
+	}
+	c := remote.NewClient(&remote.Options{Authorization: authorization})
+	defer c.CloseIdle()
+	fmt.Println(c.Stats().Requests)
+	// Output: 0
+}

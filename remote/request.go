@@ -36,6 +36,9 @@ func (t *webTarget) send(r *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	r.URL, r.Host = u, u.Host
+	if err := t.c.o.authorize(r); err != nil {
+		return nil, err
+	}
 	return t.c.web.Do(r)
 }
 

@@ -64,7 +64,7 @@ func (a *s3Account) read(c *Client) error {
 		}
 		a.endpoint = u
 		// The user chose the endpoint, so that its address may be private.
-		a.web = &http.Client{Transport: newHTTP(true, c.o.Parallel, c.o.Timeout).Transport, CheckRedirect: noRedirect}
+		a.web = &http.Client{Transport: newHTTP(&c.o, true).Transport, CheckRedirect: noRedirect}
 	}
 	a.meta = &http.Client{Timeout: metadataTimeout}
 	providers := []credentials.Provider{&credentials.EnvAWS{}, &credentials.FileAWSCredentials{Profile: profile}}

@@ -77,11 +77,34 @@ func checkAddress(_, address string, _ syscall.RawConn) error {
 const maxRedirects = 5
 
 // newHTTP returns a client. Private addresses are refused unless allowPrivate is set.
-func newHTTP(allowPrivate bool, parallel int, timeout time.Duration) *http.Client {
-	plain := &net.Dialer{Timeout: timeout, KeepAlive: 30 * time.Second}
-	guarded := &net.Dialer{Timeout: timeout, KeepAlive: 30 * time.Second, Control: checkAddress}
+func newHTTP(o *Options, allowPrivate bool) *http.Client {
+	t := o.Transport
+	if t == nil {
+		t = newTransport(o, allowPrivate)
+	}
+	return &http.Client{Transport: t, Jar: o.cookies(), CheckRedirect: func(r *http.Request, via []*http.Request) error {
+		last := via[len(via)-1].URL
+		switch {
+		case len(via) > maxRedirects:
+			return fmt.Errorf("%w: more than %d redirects", ErrRefused, maxRedirects)
+		case r.URL.Scheme != "http" && r.URL.Scheme != "https":
+			return fmt.Errorf("%w: redirect to the scheme %q", ErrRefused, r.URL.Scheme)
+		case last.Scheme == "https" && r.URL.Scheme == "http":
+			return fmt.Errorf("%w: redirect from https to http", ErrRefused)
+		case r.URL.User != nil:
+			return fmt.Errorf("%w: redirect to a URL with credentials", ErrRefused)
+		}
+		r.Header.Del("Referer") // it contains the query of the URL before
+		return o.redirected(r, via[0].URL)
+	}}
+}
+
+// newTransport returns the transport of a client without Options.Transport.
+func newTransport(o *Options, allowPrivate bool) *http.Transport {
+	plain := &net.Dialer{Timeout: o.Timeout, KeepAlive: 30 * time.Second}
+	guarded := &net.Dialer{Timeout: o.Timeout, KeepAlive: 30 * time.Second, Control: checkAddress}
 	var proxies sync.Map // host:port of the proxies in use, which the user's environment names
-	t := &http.Transport{
+	return &http.Transport{
 		Proxy: func(r *http.Request) (*url.URL, error) {
 			p, err := http.ProxyFromEnvironment(r)
 			if p == nil || err != nil {
@@ -102,27 +125,12 @@ func newHTTP(allowPrivate bool, parallel int, timeout time.Duration) *http.Clien
 		},
 		DisableCompression:     true, // ranges count stored bytes
 		ForceAttemptHTTP2:      true,
-		MaxIdleConnsPerHost:    parallel + 4,
+		MaxIdleConnsPerHost:    o.Parallel + 4,
 		IdleConnTimeout:        30 * time.Second,
-		TLSHandshakeTimeout:    timeout,
-		ResponseHeaderTimeout:  timeout,
+		TLSHandshakeTimeout:    o.Timeout,
+		ResponseHeaderTimeout:  o.Timeout,
 		MaxResponseHeaderBytes: 256 << 10,
 	}
-	return &http.Client{Transport: t, CheckRedirect: func(r *http.Request, via []*http.Request) error {
-		last := via[len(via)-1].URL
-		switch {
-		case len(via) > maxRedirects:
-			return fmt.Errorf("%w: more than %d redirects", ErrRefused, maxRedirects)
-		case r.URL.Scheme != "http" && r.URL.Scheme != "https":
-			return fmt.Errorf("%w: redirect to the scheme %q", ErrRefused, r.URL.Scheme)
-		case last.Scheme == "https" && r.URL.Scheme == "http":
-			return fmt.Errorf("%w: redirect from https to http", ErrRefused)
-		case r.URL.User != nil:
-			return fmt.Errorf("%w: redirect to a URL with credentials", ErrRefused)
-		}
-		r.Header.Del("Referer") // it contains the query of the URL before
-		return nil
-	}}
 }
 
 // dialled returns the address that a transport dials for a proxy.

@@ -130,8 +130,8 @@ func allowedOutside(dir, imp string) bool {
 		return dir == "internal/sandbox/worker" // restrictions of a worker process
 	case imp == "golang.org/x/net/html":
 		return dir == "serve" // pages
-	case strings.HasPrefix(imp, "github.com/minio/minio-go/v7"), imp == "gopkg.in/ini.v1":
-		return dir == "remote" // credentials, signatures and uploads of S3
+	case strings.HasPrefix(imp, "github.com/minio/minio-go/v7"), imp == "gopkg.in/ini.v1", imp == "golang.org/x/net/publicsuffix":
+		return dir == "remote" // credentials, signatures and uploads of S3, cookies
 	case strings.HasPrefix(imp, "github.com/johannesboyne/gofakes3"):
 		return dir == "internal/testkit/s3test" // the server of tests
 	case strings.HasPrefix(dir, "cmd/"), strings.HasPrefix(dir, "scripts/"):

@@ -119,3 +119,35 @@ func TestRun_url(t *testing.T) {
 		require.Equal(t, 2, code)
 	})
 }
+
+// TestRun_netrc reads from a server that asks for a password.
+func TestRun_netrc(t *testing.T) {
+	dir := t.TempDir()
+	create[int32](t, dir+"/a.b2nd", ndarray.Spec{Shape: []int64{3}}, []int32{1, 2, 3})
+	files := http.FileServer(http.Dir(dir))
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if user, password, ok := r.BasicAuth(); !ok || user != "me" || password != "secret" {
+			w.WriteHeader(http.StatusUnauthorized)
+			return
+		}
+		files.ServeHTTP(w, r)
+	}))
+	defer s.Close()
+	netrc := filepath.Join(t.TempDir(), "netrc")
+	t.Setenv("NETRC", netrc)
+	dump := func() (stdout, stderr string, code int) { return run("dump", "--allow-private", s.URL+"/a.b2nd") }
+	_, stderr, code := dump()
+	require.NotZero(t, code)
+	require.Contains(t, stderr, "status 401")
+	require.NoError(t, os.WriteFile(netrc, []byte("machine 127.0.0.1 login me password secret\n"), 0o600))
+	stdout, stderr, code := dump()
+	require.Zero(t, code, stderr)
+	require.Contains(t, stdout, "1 2 3")
+	require.NoError(t, os.WriteFile(netrc, []byte("machine 127.0.0.1 login me passwort secret\n"), 0o600))
+	_, stderr, code = dump()
+	require.NotZero(t, code)
+	require.Contains(t, stderr, "netrc: line 1")
+	require.NotContains(t, stderr, "secret")
+	_, stderr, code = run("dump", dir+"/a.b2nd")
+	require.Zero(t, code, stderr)
+}

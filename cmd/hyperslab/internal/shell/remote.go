@@ -8,9 +8,11 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"net/url"
 	"os"
 	"path"
 	"strings"
+	"sync"
 
 	"github.com/spf13/cobra"
 
@@ -45,7 +47,9 @@ func (r *remoteFlags) Add(root *cobra.Command) {
 func (r *remoteFlags) Begin(a *App) error {
 	if r.before == nil {
 		r.before = remote.DefaultClient
-		remote.DefaultClient = remote.NewClient(&remote.Options{AllowPrivate: r.AllowPrivate, CacheDir: r.cacheDir, OnUnverified: a.Unverified})
+		remote.DefaultClient = remote.NewClient(&remote.Options{
+			AllowPrivate: r.AllowPrivate, CacheDir: r.cacheDir, OnUnverified: a.Unverified, Authorization: netrc(),
+		})
 	}
 	for _, x := range r.indexes {
 		file, url, _ := strings.Cut(x, "=")
@@ -54,6 +58,18 @@ func (r *remoteFlags) Begin(a *App) error {
 		}
 	}
 	return nil
+}
+
+// netrc returns the credentials in the user's .netrc, which is read for the first request.
+func netrc() func(ctx context.Context, u *url.URL) (string, error) {
+	read := sync.OnceValues(func() (func(context.Context, *url.URL) (string, error), error) { return remote.Netrc("") })
+	return func(ctx context.Context, u *url.URL) (string, error) {
+		authorization, err := read()
+		if err != nil {
+			return "", err
+		}
+		return authorization(ctx, u)
+	}
 }
 
 // End reports the counters and restores the client.
