@@ -186,3 +186,15 @@ func TestReadRecord_errors(t *testing.T) {
 		})
 	}
 }
+
+func TestRecordType_version1(t *testing.T) {
+	const text = `{"Kind": 14, "Size": 12, "Order": 124, "Fields": [
+		{"Name": "a", "Title": "first", "Offset": 0, "Type": {"Kind": 2, "Size": 4, "Order": 60}},
+		{"Name": "b", "Offset": 4, "Type": {"Kind": 6, "Size": 8, "Order": 124, "Pad": 2, "CharSet": 1}}]}`
+	var got recordType
+	require.NoError(t, got.UnmarshalJSON([]byte(text)))
+	require.Equal(t, ndarray.DType{Kind: ndarray.Struct, Size: 12, Order: ndarray.NoOrder, Fields: []ndarray.Field{
+		{Name: "a", Title: "first", Type: ndarray.DType{Kind: ndarray.Int, Size: 4, Order: ndarray.Little}},
+		{Name: "b", Offset: 4, Type: ndarray.DType{Kind: ndarray.Bytes, Size: 8, Order: ndarray.NoOrder, Pad: ndarray.SpacePad, CharSet: ndarray.UTF8}},
+	}}, got.DType)
+}

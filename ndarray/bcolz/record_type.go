@@ -30,6 +30,41 @@ type typePart struct {
 	Tag     []byte `json:"tag,omitempty"`
 }
 
+// typeVersion1 is an element type in a record of version 1.
+type typeVersion1 struct {
+	Kind    ndarray.Kind
+	Size    int
+	Order   ndarray.Order
+	CharSet ndarray.CharSet
+	Pad     ndarray.Pad
+	Unit    ndarray.TimeUnit
+	Tag     string
+	Base    *typeVersion1
+	Dims    []int64
+	Members []ndarray.Member
+	Fields  []struct {
+		Name, Title string
+		Offset      int
+		Type        typeVersion1
+	}
+	Aligned bool
+}
+
+func (t *typeVersion1) dtype() ndarray.DType {
+	d := ndarray.DType{
+		Kind: t.Kind, Size: t.Size, Order: t.Order, CharSet: t.CharSet, Pad: t.Pad, Unit: t.Unit, Tag: t.Tag,
+		Dims: t.Dims, Members: t.Members, Aligned: t.Aligned,
+	}
+	if t.Base != nil {
+		base := t.Base.dtype()
+		d.Base = &base
+	}
+	for _, f := range t.Fields {
+		d.Fields = append(d.Fields, ndarray.Field{Name: f.Name, Title: f.Title, Offset: f.Offset, Type: f.Type.dtype()})
+	}
+	return d
+}
+
 var (
 	charSets = []ndarray.CharSet{ndarray.ASCII, ndarray.UTF8}
 	paddings = []ndarray.Pad{ndarray.NullPad, ndarray.NullTerm, ndarray.SpacePad}
@@ -80,7 +115,9 @@ func (t *recordType) UnmarshalJSON(b []byte) error {
 		err = json.Unmarshal(b, &v)
 	}
 	if err == nil && v.Kind != nil {
-		if err = json.Unmarshal(b, &t.DType); err == nil {
+		var old typeVersion1
+		if err = json.Unmarshal(b, &old); err == nil {
+			t.DType = old.dtype()
 			err = t.Validate()
 		}
 		return err
