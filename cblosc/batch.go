@@ -186,10 +186,10 @@ func (c *Compressor) eachItemLocked(dst []byte, ends []int64, src *Batch, first 
 //
 // An error names the item that failed and leaves dst empty. It is an error of
 // Decompressor.Decompress, or ErrParam if dst and chunks are the same. All chunks are checked
-// before memory for their data is allocated. A chunk of special values can expand to 2 GiB, so for
-// untrusted chunks the caller should first add up the NBytes of Info.
+// before memory for their data is allocated. A chunk of special values can expand to 2 GiB;
+// DParams.MaxBytes limits the data of all items.
 func (d *Decompressor) DecompressBatch(dst, chunks *Batch) error {
-	if err := layOut(dst, chunks, d.params.Allow); err != nil {
+	if err := layOut(dst, chunks, &d.params); err != nil {
 		return err
 	}
 	if err := d.decompressItems(dst, chunks, 0, chunks.Len()); err != nil {
@@ -200,7 +200,7 @@ func (d *Decompressor) DecompressBatch(dst, chunks *Batch) error {
 }
 
 // layOut checks all chunks and gives the items of dst the lengths of their data.
-func layOut(dst, chunks *Batch, allow Allow) error {
+func layOut(dst, chunks *Batch, p *DParams) error {
 	if dst == chunks {
 		return refused("decompress", "", errSameBatch)
 	}
@@ -210,7 +210,7 @@ func layOut(dst, chunks *Batch, allow Allow) error {
 		b := chunks.Item(i)
 		n, _, ok := guard.Ordinary(b)
 		if !ok {
-			head, err := checkAlone(b, allow)
+			head, err := checkAlone(b, p.Allow)
 			if err != nil {
 				dst.Reset()
 				return refused(nameItem("decompress", i, chunks.Len()), "", err)
@@ -219,7 +219,12 @@ func layOut(dst, chunks *Batch, allow Allow) error {
 				uninit = append(uninit, i)
 			}
 		}
-		dst.ends = append(dst.ends, dst.start(i)+int64(n))
+		total := dst.start(i) + int64(n)
+		if err := p.checkBytes(int(total)); err != nil {
+			dst.Reset()
+			return refused(nameItem("decompress", i, chunks.Len()), "", err)
+		}
+		dst.ends = append(dst.ends, total)
 	}
 	total := int(dst.start(len(dst.ends)))
 	dst.data = slices.Grow(dst.data, total)[:total]
@@ -325,7 +330,7 @@ func (c *Compressor) compressParts(dst, src *Batch, parts *parts, lengths []int6
 // DecompressBatch is Decompressor.DecompressBatch on all cores (GOMAXPROCS), with one context per
 // core.
 func (p *Pool) DecompressBatch(dst, chunks *Batch) error {
-	if err := layOut(dst, chunks, p.dparams.Allow); err != nil {
+	if err := layOut(dst, chunks, &p.dparams); err != nil {
 		return err
 	}
 	parts := dst.parts()

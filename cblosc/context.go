@@ -109,6 +109,20 @@ func (c *Compressor) Compress(dst, src []byte) (int, error) {
 	return c.compressAs("compress", dst, src, alone)
 }
 
+// appendTo appends the chunk of src to dst. index is that of the item in a call for several, or
+// alone.
+func (c *Compressor) appendTo(op string, dst, src []byte, index int64) ([]byte, error) {
+	if len(src) > maxBuffer {
+		return dst, refused(op, "", c.params.checkData(len(src)))
+	}
+	long := slices.Grow(dst, MaxCompressedSize(len(src)))
+	n, err := c.compressAs(op, long[len(dst):cap(long)], src, index)
+	if err != nil {
+		return dst, err
+	}
+	return long[:len(dst)+n], nil
+}
+
 // alone is the index of a chunk that is not part of a batch or super-chunk.
 const alone = -1
 
@@ -244,8 +258,8 @@ func (d *Decompressor) DParams() DParams { return d.params }
 // the data. Uninitialised data is zeros, because the library would leave old bytes in dst.
 //
 // It returns ErrFormat for bytes that are not a valid chunk, errors.ErrUnsupported for a chunk that
-// the library cannot or must not read, ErrSize if dst is shorter than the data, ErrClosed, or an
-// *Error from the library.
+// the library cannot or must not read, ErrSize if dst is shorter than the data, ErrLimit for data
+// larger than DParams.MaxBytes, ErrClosed, or an *Error from the library.
 func (d *Decompressor) Decompress(dst, b []byte) (int, error) {
 	return d.decompressAs("decompress", dst, b, alone)
 }
@@ -261,6 +275,9 @@ func (d *Decompressor) decompressAs(op string, dst, b []byte, index int64) (int,
 		}
 		n, size, special = head.NBytes, head.CBytes, Special(head.Special)
 	}
+	if err := d.params.checkBytes(n); err != nil {
+		return 0, refused(op, "", err)
+	}
 	if len(dst) < n {
 		return 0, refused(op, "", fmt.Errorf("%w: %d bytes, the chunk holds %d", ErrSize, len(dst), n))
 	}
@@ -269,6 +286,29 @@ func (d *Decompressor) decompressAs(op string, dst, b []byte, index int64) (int,
 	}
 	defer d.h.unlockAfter(n)
 	return d.wholeLocked(op, dst[:n], b[:size], special, index)
+}
+
+// appendTo appends the data of the chunk b to dst. index is that of the item in a call for several,
+// or alone.
+func (d *Decompressor) appendTo(op string, dst, b []byte, index int64) ([]byte, error) {
+	n, _, ok := guard.Ordinary(b)
+	var err error
+	if !ok || d.hooks != nil {
+		var head guard.Chunk
+		head, err = d.check(b)
+		n = head.NBytes
+	}
+	if err == nil {
+		err = d.params.checkBytes(n)
+	}
+	if err != nil {
+		return dst, refused(op, "", err)
+	}
+	long := slices.Grow(dst, n)[:len(dst)+n]
+	if _, err := d.decompressAs(op, long[len(dst):], b, index); err != nil {
+		return dst, err
+	}
+	return long, nil
 }
 
 // wholeLocked decompresses the chunk b, which must have been checked, into dst, which must have the

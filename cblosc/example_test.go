@@ -2,6 +2,8 @@ package cblosc_test
 
 import (
 	"bytes"
+	"context"
+	"errors"
 	"fmt"
 	"log"
 	"os"
@@ -263,4 +265,22 @@ func ExampleOpenSChunkOn() {
 	}
 	fmt.Printf("%q\n", item)
 	// Output: "tes each"
+}
+
+func ExamplePool_CompressEach() {
+	p, err := cblosc.NewPool(nil, &cblosc.DParams{MaxBytes: 1 << 20})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer p.Close()
+	records := [][]byte{[]byte("first record"), []byte("second record")}
+	chunks, back := make([][]byte, 2), make([][]byte, 2)
+	if err := p.CompressEach(context.Background(), chunks, records); err != nil {
+		log.Fatal(err)
+	}
+	chunks[0] = chunks[0][:10] // damaged
+	err = p.DecompressEach(context.Background(), back, chunks)
+	items, _ := errors.AsType[cblosc.ItemErrors](err)
+	fmt.Println(len(items), errors.Is(items[0], cblosc.ErrFormat), string(back[1]))
+	// Output: 1 true second record
 }

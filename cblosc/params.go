@@ -241,6 +241,12 @@ func libraryDParams() *DParams { return &DParams{Threads: int(C.goblosc2_default
 type DParams struct {
 	Threads int // 0: 1
 
+	// MaxBytes is the maximum size in bytes of the data of a chunk, and of all chunks of a call for
+	// several. A larger one returns ErrLimit before memory for the data is allocated. It is for
+	// contexts and pools; in a Storage it must be 0. 0: no limit, so that 32 bytes can expand to 2
+	// GiB.
+	MaxBytes int
+
 	// Allow names additional codecs and filters that may be used: NDLZ, the ZFPs, NDCell and
 	// NDMean, and registered ones. Those that are safe for any bytes are always allowed. NDLZ, the
 	// ZFPs, NDCell and NDMean should only be allowed for trusted bytes. Chunks with any other codec
@@ -264,7 +270,7 @@ func DefaultDParams() *DParams { return &DParams{Threads: 1} }
 func (p *DParams) filled() *DParams {
 	d := DefaultDParams()
 	if p != nil {
-		d.Threads, d.Allow = cmp.Or(p.Threads, d.Threads), p.Allow
+		d.Threads, d.MaxBytes, d.Allow = cmp.Or(p.Threads, d.Threads), p.MaxBytes, p.Allow
 	}
 	return d
 }
@@ -275,6 +281,9 @@ func (p *DParams) validate() error {
 	if p.Threads < 1 || p.Threads > math.MaxInt16 {
 		return fmt.Errorf("%w: Threads = %d, want 1 to %d", ErrParam, p.Threads, math.MaxInt16)
 	}
+	if p.MaxBytes < 0 {
+		return fmt.Errorf("%w: MaxBytes = %d, want at least 0", ErrParam, p.MaxBytes)
+	}
 	for _, c := range p.Allow.Codecs {
 		if _, ok := codecName(c); !ok {
 			return fmt.Errorf("%w: Allow.Codecs has %v, want linked or registered ones", ErrParam, c)
@@ -284,6 +293,14 @@ func (p *DParams) validate() error {
 		if _, ok := filterName(f); !ok {
 			return fmt.Errorf("%w: Allow.Filters has %v, want linked or registered ones", ErrParam, f)
 		}
+	}
+	return nil
+}
+
+// checkBytes returns an error for data of n bytes that exceeds MaxBytes.
+func (p *DParams) checkBytes(n int) error {
+	if p.MaxBytes > 0 && n > p.MaxBytes {
+		return fmt.Errorf("%w: data: got %d bytes, want at most %d (DParams.MaxBytes)", ErrLimit, n, p.MaxBytes)
 	}
 	return nil
 }
@@ -322,6 +339,9 @@ func (s *Storage) validate() error {
 	var errOnly error
 	if s.CParams != nil && s.CParams.Dict {
 		errOnly = fmt.Errorf("%w: Dict = true, C-Blosc2 does not read all chunks back that a super-chunk makes: use SChunk.CompressWith", errors.ErrUnsupported)
+	}
+	if s.DParams != nil && s.DParams.MaxBytes != 0 {
+		errD = errors.Join(errD, fmt.Errorf("%w: DParams.MaxBytes = %d, want 0 in a Storage", ErrParam, s.DParams.MaxBytes))
 	}
 	return errors.Join(errP, errM, errC, errD, errOnly)
 }

@@ -114,6 +114,9 @@ func (d *Decompressor) DecompressVL(dst *Batch, b []byte) error {
 		return err
 	}
 	defer d.h.mu.Unlock()
+	if err := d.params.checkBytes(h.NBytes); err != nil {
+		return refused(op, "", err)
+	}
 	blocks := h.NumBlocks
 	data, ends := make([]byte, h.NBytes), make([]int64, blocks)
 	var cerr C.goblosc2_err_t
