@@ -30,6 +30,12 @@ type Options struct {
 	CacheDir  string
 	DiskCache int64 // maximum bytes of CacheDir when an object is opened; default 16 GiB
 
+	// CacheKey authenticates the blocks in CacheDir, so that another user who can write to the
+	// directory cannot change what is read. Programs with the same key share blocks. nil: the key
+	// in the file hyperslab/cache.key of the user's configuration directory (os.UserConfigDir),
+	// which Open creates.
+	CacheKey []byte
+
 	// RefuseUnverified makes Open return ErrUnverified for an object whose changes cannot be
 	// detected. OnUnverified is called for such an object otherwise, once for each URL and once for
 	// each directory of FS, possibly from several goroutines at the same time. Its argument is the
@@ -101,7 +107,7 @@ func NewClient(o *Options) *Client {
 	}
 	f := o.filled()
 	return &Client{
-		o: f, cache: newCache(f.Cache), disk: newDisk(f.CacheDir, f.DiskCache), web: newHTTP(&f, f.AllowPrivate),
+		o: f, cache: newCache(f.Cache), disk: newDisk(f.CacheDir, f.DiskCache, f.CacheKey), web: newHTTP(&f, f.AllowPrivate),
 		slots: make(chan struct{}, f.Parallel), known: make(map[string]*version), warned: make(map[string]bool),
 	}
 }

@@ -2,9 +2,11 @@ package remote
 
 import (
 	"bytes"
+	"errors"
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -12,6 +14,7 @@ import (
 )
 
 func TestClient_Open_diskCache(t *testing.T) {
+	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
 	body := content(3<<20 + 99)
 	dir := filepath.Join(t.TempDir(), "cache")
 	cached := func(o *Options) { o.CacheDir = dir }
@@ -47,6 +50,36 @@ func TestClient_Open_diskCache(t *testing.T) {
 		read(t, o, body)
 		require.Equal(t, int64(1), o.count.stats().Requests, "the block was stored again")
 	})
+	t.Run("planted block", func(t *testing.T) {
+		// Another user knows the format and not the key: it copies the entry of another block, or
+		// writes a block with an entry of another key.
+		data, err := filepath.Glob(dir + "/*" + dataSuffix)
+		require.NoError(t, err)
+		name := strings.TrimSuffix(filepath.Base(data[0]), dataSuffix)
+		planted := make([]byte, blockSize)
+		other := &diskObject{name: name, key: []byte("other")}
+		for _, number := range []int64{40, 41} {
+			f, err := os.OpenFile(data[0], os.O_RDWR, 0)
+			require.NoError(t, err)
+			sums, err := os.OpenFile(filepath.Join(dir, name+sumsSuffix), os.O_RDWR, 0)
+			require.NoError(t, err)
+			e := other.entry(planted, number)
+			block := planted
+			if number == 41 {
+				block = body[20*blockSize : 21*blockSize]
+				_, err = sums.ReadAt(e[:], 20*sumSize)
+				require.NoError(t, err)
+			}
+			_, err = f.WriteAt(block, number*blockSize)
+			require.NoError(t, err)
+			_, err = sums.WriteAt(e[:], number*sumSize)
+			require.NoError(t, errors.Join(err, f.Close(), sums.Close()))
+		}
+		o := open(t, local(t, cached), s.URL+"/x")
+		read(t, o, body)
+		require.Equal(t, int64(2), o.count.stats().Requests)
+		read(t, open(t, local(t, cached, func(o *Options) { o.CacheKey = []byte("mine") }), s.URL+"/x"), body)
+	})
 	t.Run("changed object", func(t *testing.T) {
 		other := bytes.Repeat([]byte{7}, len(body))
 		s.set(func() { s.body, s.tag = other, `"v2"` })
@@ -72,7 +105,7 @@ func TestClient_Open_diskCache(t *testing.T) {
 			require.NoError(t, o.Close())
 			time.Sleep(20 * time.Millisecond) // the oldest version is the one with the oldest time
 		}
-		require.NoError(t, newDisk(dir, 4<<20).makeRoom())
+		require.NoError(t, newDisk(dir, 4<<20, nil).makeRoom())
 		files, err := filepath.Glob(dir + "/*" + dataSuffix)
 		require.NoError(t, err)
 		require.Len(t, files, 1)

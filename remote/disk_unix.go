@@ -4,6 +4,7 @@ package remote
 
 import (
 	"io/fs"
+	"os"
 	"syscall"
 )
 
@@ -13,4 +14,10 @@ func allocated(info fs.FileInfo) int64 {
 		return s.Blocks * 512
 	}
 	return info.Size()
+}
+
+// exclusive reports whether a file belongs to this user and others have no access to it.
+func exclusive(info fs.FileInfo) bool {
+	s, ok := info.Sys().(*syscall.Stat_t)
+	return ok && int(s.Uid) == os.Geteuid() && s.Nlink <= 1 && info.Mode().Perm()&0o077 == 0
 }

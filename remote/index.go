@@ -29,6 +29,8 @@ import (
 	"github.com/hyperslab/hyperslab/internal/grid"
 )
 
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
 // An index file consists of the magic number, frames, a table and a trailer. The frames contain
 // frameBytes bytes of the object each, compressed with Zstandard: the contents of the table's
 // intervals one after the other. The table contains the identity of the object, the intervals, and

@@ -60,7 +60,7 @@ func (a *s3Account) read(c *Client) error {
 	if e := cmp.Or(os.Getenv("AWS_ENDPOINT_URL_S3"), os.Getenv("AWS_ENDPOINT_URL"), shared["endpoint_url"]); e != "" {
 		u, err := url.Parse(e)
 		if err != nil || u.Host == "" || u.User != nil || u.Scheme != "http" && u.Scheme != "https" {
-			return fmt.Errorf("%w: endpoint of S3: want an http or https URL without credentials", ErrRefused)
+			return fmt.Errorf("%w: endpoint of S3 (AWS_ENDPOINT_URL): want an http or https URL without credentials, for example http://localhost:9000", ErrRefused)
 		}
 		a.endpoint = u
 		// The user chose the endpoint, so that its address may be private.
@@ -123,9 +123,10 @@ func (a *s3Account) value() (credentials.Value, error) {
 }
 
 func (a *s3Account) closeIdle() {
-	if a.web != nil {
-		a.web.CloseIdleConnections()
-		a.meta.CloseIdleConnections()
+	for _, c := range []*http.Client{a.web, a.meta} {
+		if c != nil { // the configuration may be invalid
+			c.CloseIdleConnections()
+		}
 	}
 }
 

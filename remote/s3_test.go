@@ -119,6 +119,19 @@ func TestClient_Open_s3(t *testing.T) {
 		require.ErrorIs(t, err, ErrRefused)
 		require.NotContains(t, err.Error(), "secret")
 	})
+	t.Run("endpoint without a scheme", func(t *testing.T) {
+		store(t, nil, nil)
+		for _, e := range []string{"localhost:9000", "localhost", "ftp://localhost", "http://"} {
+			t.Setenv("AWS_ENDPOINT_URL_S3", e)
+			c := NewClient(nil)
+			for range 2 {
+				_, err := c.Open(t.Context(), "s3://data/x")
+				require.ErrorIs(t, err, ErrRefused)
+				require.ErrorContains(t, err, "AWS_ENDPOINT_URL")
+			}
+			c.CloseIdle()
+		}
+	})
 	t.Run("another region", func(t *testing.T) {
 		var regions []string
 		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

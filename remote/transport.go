@@ -15,22 +15,25 @@ import (
 )
 
 // refusedPrefixes are ranges that netip does not classify and that do not belong to the public
-// Internet.
+// Internet, and addresses that clouds use for services of the machine itself. Of IPv6 only the
+// ranges in globalIPv6 are public.
 var refusedPrefixes = []netip.Prefix{
-	netip.MustParsePrefix("0.0.0.0/8"),       // this network
-	netip.MustParsePrefix("100.64.0.0/10"),   // shared address space of carriers
-	netip.MustParsePrefix("192.0.0.0/24"),    // protocol assignments
-	netip.MustParsePrefix("198.18.0.0/15"),   // benchmarks
-	netip.MustParsePrefix("240.0.0.0/4"),     // reserved, and broadcast
-	netip.MustParsePrefix("64:ff9b:1::/48"),  // local translation of IPv4
-	netip.MustParsePrefix("2001::/32"),       // Teredo, which contains an IPv4 address
-	netip.MustParsePrefix("fec0::/10"),       // site-local
-	netip.MustParsePrefix("100::/64"),        // discard
-	netip.MustParsePrefix("2001:db8::/32"),   // documentation
-	netip.MustParsePrefix("192.0.2.0/24"),    // documentation
-	netip.MustParsePrefix("198.51.100.0/24"), // documentation
-	netip.MustParsePrefix("203.0.113.0/24"),  // documentation
+	netip.MustParsePrefix("0.0.0.0/8"),        // this network
+	netip.MustParsePrefix("100.64.0.0/10"),    // shared address space of carriers
+	netip.MustParsePrefix("168.63.129.16/32"), // metadata of Azure
+	netip.MustParsePrefix("192.0.0.0/24"),     // protocol assignments
+	netip.MustParsePrefix("192.88.99.0/24"),   // relays of 6to4
+	netip.MustParsePrefix("198.18.0.0/15"),    // benchmarks
+	netip.MustParsePrefix("240.0.0.0/4"),      // reserved, and broadcast
+	netip.MustParsePrefix("192.0.2.0/24"),     // documentation
+	netip.MustParsePrefix("198.51.100.0/24"),  // documentation
+	netip.MustParsePrefix("203.0.113.0/24"),   // documentation
+	netip.MustParsePrefix("2001::/23"),        // protocol assignments, and Teredo, which contains an IPv4 address
+	netip.MustParsePrefix("2001:db8::/32"),    // documentation
+	netip.MustParsePrefix("3fff::/20"),        // documentation
 }
+
+var globalIPv6 = netip.MustParsePrefix("2000::/3") // global unicast
 
 // Prefixes of IPv6 addresses that contain the IPv4 address that is reached.
 var (
@@ -48,6 +51,8 @@ func private(a netip.Addr) bool {
 			return private(netip.AddrFrom4([4]byte(b[12:16])))
 		case sixToIV.Contains(a):
 			return private(netip.AddrFrom4([4]byte(b[2:6])))
+		case !globalIPv6.Contains(a.WithZone("")):
+			return true // also IPv4 addresses in other forms, for example ::127.0.0.1
 		}
 	}
 	if !a.IsValid() || a.IsPrivate() || a.IsLoopback() || a.IsLinkLocalUnicast() || a.IsMulticast() || a.IsUnspecified() {
