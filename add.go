@@ -10,11 +10,14 @@ import (
 	"strings"
 
 	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/internal/draft"
 	"github.com/hyperslab/hyperslab/internal/files/atomicfile"
 	"github.com/hyperslab/hyperslab/internal/files/filelock"
 	"github.com/hyperslab/hyperslab/internal/files/regularfile"
+	"github.com/hyperslab/hyperslab/internal/format/detect"
 	"github.com/hyperslab/hyperslab/internal/hdf5/striped"
 	"github.com/hyperslab/hyperslab/internal/location/locate"
+	"github.com/hyperslab/hyperslab/internal/tree"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/hdf5"
 )
@@ -68,7 +71,7 @@ func add(ctx context.Context, l locate.Location, spec ndarray.Spec, o CreateOpti
 			return nil, err
 		}
 	}
-	if a.file, err = openWritable(ctx, target); err != nil {
+	if a.file, err = draft.OpenWritable(ctx, target); err != nil {
 		return nil, err
 	}
 	if o.InPlace { // libhdf5 does not also open the file for reading
@@ -88,7 +91,7 @@ func add(ctx context.Context, l locate.Location, spec ndarray.Spec, o CreateOpti
 	if err != nil {
 		return nil, err
 	}
-	d.Array, err = array(hdf5.CreateIn(a.file, object, spec, o.hdf5(location)))
+	d.Array, err = tree.NewArray(hdf5.CreateIn(a.file, object, spec, o.hdf5(location)))
 	if err == nil {
 		d.stripes = striped.Paths(file, o.Stripes)
 	}
@@ -100,10 +103,10 @@ func add(ctx context.Context, l locate.Location, spec ndarray.Spec, o CreateOpti
 func (a *addition) hold(ctx context.Context, file string, o *CreateOptions) (err error) {
 	a.done = func() {}
 	if !o.InPlace {
-		a.lock, err = lockTo(ctx, o.Lock, file)
+		a.lock, err = draft.LockTo(ctx, o.Lock, file)
 		return err
 	}
-	if a.lock, err = lockInPlace(ctx, o.Lock, file, HDF5); err != nil {
+	if a.lock, err = draft.LockInPlace(ctx, o.Lock, file, detect.HDF5); err != nil {
 		return err
 	}
 	err = filelock.Retry(ctx, file, func() error {

@@ -14,6 +14,7 @@ import (
 	"github.com/hyperslab/hyperslab/internal/hdf5/dimscale"
 	"github.com/hyperslab/hyperslab/internal/hdf5/h5attr"
 	"github.com/hyperslab/hyperslab/internal/hdf5/h5walk"
+	"github.com/hyperslab/hyperslab/internal/tree"
 	"github.com/hyperslab/hyperslab/internal/tree/converted"
 	"github.com/hyperslab/hyperslab/internal/tree/h5tree"
 	"github.com/hyperslab/hyperslab/ndarray"
@@ -162,7 +163,7 @@ func (c *treeComparison) compare(ctx context.Context) error {
 			c.describe(&d)
 			switch {
 			case err == nil || !readable():
-			case ctx.Err() == nil && isUnreadable(err): // it hides no other object
+			case ctx.Err() == nil && tree.Unreadable(err): // it hides no other object
 				d.A = kept(*d.A)
 				d.A.Err = err
 			default:

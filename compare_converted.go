@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/internal/format/detect"
 	"github.com/hyperslab/hyperslab/internal/tree/containers"
 	"github.com/hyperslab/hyperslab/internal/tree/converted"
 	"github.com/hyperslab/hyperslab/ndarray"
@@ -49,7 +50,7 @@ func (c *treeComparison) targetOf() *treeCopy {
 	}
 	root := c.entries[1]["/"]
 	t := &treeCopy{source: copySource{c.trees[0]}, destination: &destination{format: c.trees[1].Format}}
-	t.options = &TreeOptions{Table: root != nil && root.Type == containers.Table && isStore(t.format)}
+	t.options = &TreeOptions{Table: root != nil && root.Type == containers.Table && detect.IsStore(string(t.format))}
 	first := ""
 	for path, e := range c.entries[1] {
 		if e != nil && e.Kind == Array && len(e.Meta.Shape) > 0 && (first == "" || path < first) {

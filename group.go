@@ -8,14 +8,17 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 
+	"github.com/hyperslab/hyperslab/internal/draft"
 	"github.com/hyperslab/hyperslab/internal/files/atomicfile"
 	"github.com/hyperslab/hyperslab/internal/files/filelock"
 	"github.com/hyperslab/hyperslab/internal/files/regularfile"
+	"github.com/hyperslab/hyperslab/internal/format/detect"
 	"github.com/hyperslab/hyperslab/internal/location/locate"
 	"github.com/hyperslab/hyperslab/internal/location/urlfile"
+	"github.com/hyperslab/hyperslab/internal/tree"
 	"github.com/hyperslab/hyperslab/internal/tree/directories"
+	"github.com/hyperslab/hyperslab/internal/tree/opener"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/b2nd"
 	"github.com/hyperslab/hyperslab/ndarray/hdf5"
@@ -41,19 +44,19 @@ func editGroup(ctx context.Context, location string, set []ndarray.Attr, remove 
 		return editGroupAt(ctx, l, HDF5, set, remove)
 	}
 	if info, err := os.Stat(l.File); err == nil && info.IsDir() {
-		format, err := sniff(ctx, l.File)
+		format, err := opener.Sniff(ctx, l.File)
 		if err != nil {
 			return err
 		}
-		if format == Directory { // only the file with the attributes is locked
-			return editGroupAt(ctx, l, format, set, remove)
+		if format == detect.Directory { // only the file with the attributes is locked
+			return editGroupAt(ctx, l, Format(format), set, remove)
 		}
 	}
-	lock, format, err := lockFormat(ctx, nil, locate.Location{File: l.File})
+	lock, format, err := draft.LockFormat(ctx, nil, locate.Location{File: l.File})
 	if err != nil {
 		return err
 	}
-	return errors.Join(editGroupAt(ctx, l, format, set, remove), lock.Release())
+	return errors.Join(editGroupAt(ctx, l, Format(format), set, remove), lock.Release())
 }
 
 func editGroupAt(ctx context.Context, l locate.Location, format Format, set []ndarray.Attr, remove []string) error {
@@ -67,7 +70,7 @@ func editGroupAt(ctx context.Context, l locate.Location, format Format, set []nd
 			return editDirectory(ctx, l, set, remove)
 		}
 	}
-	if !isStore(format) {
+	if !detect.IsStore(string(format)) {
 		if err := mayBeGroup(ctx, l); err != nil {
 			return err
 		}
@@ -88,21 +91,19 @@ func mayBeGroup(ctx context.Context, l locate.Location) error {
 	return errors.Join(err, t.Close())
 }
 
-func groupPath(l locate.Location) string { return "/" + strings.Trim(l.Object, "/") }
-
 func editHDF5Group(ctx context.Context, l locate.Location, set []ndarray.Attr, remove []string) (err error) {
 	for _, a := range set {
 		if err := errors.Join(a.Validate(), hdf5.CheckAttr(a)); err != nil {
 			return err
 		}
 	}
-	f, err := openWritable(ctx, l.File)
+	f, err := draft.OpenWritable(ctx, l.File)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
 	g := f.Root()
-	if path := groupPath(l); path != "/" {
+	if path := tree.Root(l.Object); path != "/" {
 		if g, err = f.Root().OpenGroup(path); err != nil {
 			return err
 		}
@@ -141,7 +142,7 @@ func editDirectory(ctx context.Context, l locate.Location, set []ndarray.Attr, r
 		return err
 	}
 	defer func() { err = errors.Join(err, lock.Release()) }()
-	group, err := array(b2nd.Open(file, &b2nd.OpenOptions{Write: true, Lock: lock}))
+	group, err := tree.NewArray(b2nd.Open(file, &b2nd.OpenOptions{Write: true, Lock: lock}))
 	if err != nil {
 		return err
 	}
@@ -165,7 +166,7 @@ func createGroup(ctx context.Context, file string) error {
 	if err != nil {
 		return err
 	}
-	group, err := array(b2nd.Create(out.Path(), groupSpec(nil), nil))
+	group, err := tree.NewArray(b2nd.Create(out.Path(), directories.GroupSpec(nil), nil))
 	if err == nil {
 		err = group.Close()
 	}
@@ -173,9 +174,4 @@ func createGroup(ctx context.Context, file string) error {
 		err = out.Commit()
 	}
 	return errors.Join(err, out.Abort())
-}
-
-// groupSpec returns the Spec of the null array with the attributes of a group of a directory.
-func groupSpec(attrs []ndarray.Attr) ndarray.Spec {
-	return ndarray.Spec{Null: true, DType: ndarray.DTypeOf[uint8](), Attrs: attrs}
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/internal/draft"
 	"github.com/hyperslab/hyperslab/internal/files/atomicfile"
 	"github.com/hyperslab/hyperslab/internal/files/filelock"
 	"github.com/hyperslab/hyperslab/internal/files/regularfile"
@@ -189,7 +190,7 @@ func Sniff(file string) (Format, error) {
 		f, err := detect.Content(file)
 		return Format(f), ndarray.Wrap("look at", file, err)
 	}
-	s, f, err := find(context.Background(), file, false)
+	s, f, err := opener.Find(context.Background(), file, false)
 	if err != nil {
 		return "", ndarray.Wrap("look at", shown(file), err)
 	}
@@ -202,33 +203,6 @@ func Sniff(file string) (Format, error) {
 
 // shown returns a location for messages, without secrets of a URL.
 func shown(location string) string { return urlfile.Redact(location) }
-
-// find opens the file at a path or URL and finds the driver of its format. A Caterva array is B2ND
-// here, because the same driver opens it. whole is set for a file at a URL that is read as a whole
-// if it is small.
-func find(ctx context.Context, file string, whole bool) (s *tree.Source, f *tree.Format, err error) {
-	if urlfile.IsURL(file) {
-		s, err = tree.AtURL(ctx, file, whole)
-	} else {
-		s, err = tree.Local(file)
-	}
-	if err != nil {
-		return nil, nil, err
-	}
-	if f, err = opener.All().Of(s); err != nil {
-		return nil, nil, errors.Join(err, s.Close())
-	}
-	return s, f, nil
-}
-
-// sniff detects the format for opening.
-func sniff(ctx context.Context, file string) (Format, error) {
-	s, f, err := find(ctx, file, false)
-	if err != nil {
-		return "", err
-	}
-	return Format(f.Name), s.Close()
-}
 
 // Open opens an array, read-only unless OpenOptions.Write is set. It detects the format by content:
 //
@@ -289,7 +263,7 @@ func open(ctx context.Context, location string, o OpenOptions) (*ndarray.Array, 
 	case o.Write && o.Shards == nil:
 		return openLocked(ctx, l, o)
 	}
-	s, f, err := find(ctx, l.File, false)
+	s, f, err := opener.Find(ctx, l.File, false)
 	if err != nil {
 		return nil, err
 	}
@@ -308,13 +282,13 @@ func open(ctx context.Context, location string, o OpenOptions) (*ndarray.Array, 
 // openLocked opens an array for writing under the lock of its file, of which the array keeps a
 // reference until Close.
 func openLocked(ctx context.Context, l locate.Location, o OpenOptions) (_ *ndarray.Array, err error) {
-	lock, format, err := lockFormat(ctx, o.Lock, l)
+	lock, format, err := draft.LockFormat(ctx, o.Lock, l)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, lock.Release()) }()
 	o.Lock = lock
-	f, err := opener.All().Named(string(format))
+	f, err := opener.All().Named(format)
 	if err != nil {
 		return nil, err
 	}
@@ -332,7 +306,7 @@ func openIn(ctx context.Context, s *tree.Source, f *tree.Format, path string, o 
 	if err != nil {
 		return nil, err
 	}
-	return array(tree.OpenArray(ctx, t, path, &tree.ArrayOptions{
+	return tree.NewArray(tree.OpenArray(ctx, t, path, &tree.ArrayOptions{
 		DType: o.DType, Metadata: o.Metadata, Write: o.Write, Durable: o.Durable, AllowLossy: o.AllowLossy, Library: o.Library,
 		Lock: o.Lock, ExternalDir: o.ExternalDir, Missing: o.Missing, Unlocked: o.Unlocked,
 	}))
@@ -348,18 +322,6 @@ func openShards(l locate.Location, format Format, o OpenOptions) (*tree.Source, 
 		return nil, fmt.Errorf("%w: OpenOptions.Shards, with DType or for an array of format %s", ndarray.ErrParam, format)
 	}
 	return tree.Shards(l.File, string(format), o.Shards)
-}
-
-// array returns an Array backed by a newly opened backend.
-func array(b ndarray.Backend, err error) (*ndarray.Array, error) {
-	if err != nil {
-		return nil, err
-	}
-	a, err := ndarray.New(b)
-	if err != nil {
-		return nil, errors.Join(err, b.Close())
-	}
-	return a, nil
 }
 
 // Draft is an array that is not committed yet. It is written under a temporary name next to its
@@ -401,13 +363,6 @@ func Create(ctx context.Context, location string, spec ndarray.Spec, o *CreateOp
 	return d, nil
 }
 
-// forName returns the format that Create uses for a file of that name, in upper or lower case. ok
-// is false if the extension is unknown.
-func forName(file string) (f Format, ok bool) {
-	name, ok := detect.Name(file)
-	return Format(name), ok
-}
-
 // checkObject returns an error unless the location of a new array has a path exactly if the format
 // needs one.
 func checkObject(f Format, l locate.Location) error {
@@ -434,10 +389,11 @@ func create(ctx context.Context, location string, spec ndarray.Spec, o CreateOpt
 		return nil, fmt.Errorf("%w: creating an array at a URL", errors.ErrUnsupported)
 	}
 	if o.Format == "" {
-		var ok bool
-		if o.Format, ok = forName(l.File); !ok {
+		name, ok := detect.Name(l.File)
+		if !ok {
 			return nil, fmt.Errorf("%w: extension %q: got no known format, want .b2nd, .caterva, .h5, .bcolz or .npy", ndarray.ErrParam, strings.ToLower(filepath.Ext(l.File)))
 		}
+		o.Format = Format(name)
 	}
 	if err := checkObject(o.Format, l); err != nil {
 		return nil, err
@@ -463,11 +419,11 @@ func create(ctx context.Context, location string, spec ndarray.Spec, o CreateOpt
 	if o.Stripes == nil && o.StripeOf != nil {
 		return nil, fmt.Errorf("%w: placement of stripes without stripe files", ndarray.ErrParam)
 	}
-	if isStore(o.Format) {
+	if detect.IsStore(string(o.Format)) {
 		return addStored(ctx, l, spec, o, location)
 	}
 	if o.Format == HDF5 && regularfile.Exists(l.File) {
-		if is, err := sniff(ctx, l.File); err != nil || is != HDF5 {
+		if is, err := opener.Sniff(ctx, l.File); err != nil || is != detect.HDF5 {
 			return nil, cmp.Or(err, fmt.Errorf("%w: %s is of format %s, an array is added to HDF5 files", ndarray.ErrParam, l.File, is))
 		}
 		return add(ctx, l, spec, o, location)
@@ -487,20 +443,20 @@ func create(ctx context.Context, location string, spec ndarray.Spec, o CreateOpt
 	switch o.Format {
 	case B2ND, Caterva:
 		if o.Plain {
-			a, err = array(b2nd.Create(out.Path(), spec, &b2nd.CreateOptions{Plain: true, Name: location}))
+			a, err = tree.NewArray(b2nd.Create(out.Path(), spec, &b2nd.CreateOptions{Plain: true, Name: location}))
 			break
 		}
-		a, err = array(b2nd.Create(out.Path(), spec, &b2nd.CreateOptions{Sparse: o.Sparse, Caterva: o.Format == Caterva, Name: location, Library: o.Library}))
+		a, err = tree.NewArray(b2nd.Create(out.Path(), spec, &b2nd.CreateOptions{Sparse: o.Sparse, Caterva: o.Format == Caterva, Name: location, Library: o.Library}))
 	case Bcolz:
 		if spec.DType.Kind == ndarray.Struct && len(spec.Shape) == 1 {
-			a, err = array(bcolz.CreateRecords(out.Path(), spec, &bcolz.CreateOptions{Name: location}))
+			a, err = tree.NewArray(bcolz.CreateRecords(out.Path(), spec, &bcolz.CreateOptions{Name: location}))
 			break
 		}
-		a, err = array(bcolz.Create(out.Path(), spec, &bcolz.CreateOptions{Name: location}))
+		a, err = tree.NewArray(bcolz.Create(out.Path(), spec, &bcolz.CreateOptions{Name: location}))
 	case NPY:
-		a, err = array(npy.Create(out.Path(), spec))
+		a, err = tree.NewArray(npy.Create(out.Path(), spec))
 	case HDF5:
-		a, err = array(hdf5.Create(out.Path(), l.Object, spec, o.hdf5(location)))
+		a, err = tree.NewArray(hdf5.Create(out.Path(), l.Object, spec, o.hdf5(location)))
 	default:
 		err = fmt.Errorf("%w: format %q", ndarray.ErrParam, o.Format)
 	}

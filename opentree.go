@@ -62,7 +62,7 @@ func openTree(ctx context.Context, location string, o OpenOptions) (*Tree, error
 	if err != nil {
 		return nil, err
 	}
-	s, f, err := find(ctx, l.File, false)
+	s, f, err := opener.Find(ctx, l.File, false)
 	if err != nil {
 		return nil, err
 	}
@@ -121,7 +121,7 @@ func (t *Tree) openComplete(ctx context.Context, path string) (*ndarray.Array, e
 
 func (t *Tree) openWith(ctx context.Context, path string, references bool) (*ndarray.Array, error) {
 	o := &tree.ArrayOptions{Metadata: t.open.Metadata, ExternalDir: t.open.ExternalDir, Missing: t.open.Missing, References: references}
-	a, err := array(t.tree.Open(ctx, path, o))
+	a, err := tree.NewArray(t.tree.Open(ctx, path, o))
 	return a, ndarray.Wrap("open"+t.kind, shown(t.at(path)), err)
 }
 

@@ -11,14 +11,11 @@ import (
 	"github.com/hyperslab/hyperslab/internal/files/atomicfile"
 	"github.com/hyperslab/hyperslab/internal/files/regularfile"
 	"github.com/hyperslab/hyperslab/internal/format/b2store"
-	"github.com/hyperslab/hyperslab/internal/format/detect"
 	"github.com/hyperslab/hyperslab/internal/location/locate"
+	"github.com/hyperslab/hyperslab/internal/tree"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/b2nd"
 )
-
-// isStore reports whether a format is a container of python-blosc2.
-func isStore(f Format) bool { return detect.IsStore(string(f)) }
 
 // addStored starts an array in an existing .b2d, or the first array of a new one.
 func addStored(ctx context.Context, l locate.Location, spec ndarray.Spec, o CreateOptions, location string) (*Draft, error) {
@@ -34,13 +31,13 @@ func addStored(ctx context.Context, l locate.Location, spec ndarray.Spec, o Crea
 	var err error
 	if create {
 		out, file, err = newStored(ctx, l)
-	} else if out, err = stores.Add(ctx, o.Lock, l.File, string(o.Format), groupPath(l), b2store.ArrayExt, o.Overwrite); err == nil {
+	} else if out, err = stores.Add(ctx, o.Lock, l.File, string(o.Format), tree.Root(l.Object), b2store.ArrayExt, o.Overwrite); err == nil {
 		file = out.Path()
 	}
 	if err != nil {
 		return nil, err
 	}
-	a, err := array(b2nd.Create(file, spec, &b2nd.CreateOptions{Name: location, Library: o.Library}))
+	a, err := tree.NewArray(b2nd.Create(file, spec, &b2nd.CreateOptions{Name: location, Library: o.Library}))
 	if err != nil {
 		return nil, errors.Join(err, out.Abort())
 	}
@@ -49,7 +46,7 @@ func addStored(ctx context.Context, l locate.Location, spec ndarray.Spec, o Crea
 
 // newStored starts a .b2d with one array, whose file it returns.
 func newStored(ctx context.Context, l locate.Location) (_ *atomicfile.Output, file string, err error) {
-	key := groupPath(l)
+	key := tree.Root(l.Object)
 	if key == "/" {
 		return nil, "", fmt.Errorf("%w: a path in the store: got /, want that of an array", ndarray.ErrParam)
 	}

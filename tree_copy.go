@@ -20,6 +20,7 @@ import (
 	"github.com/hyperslab/hyperslab/internal/format/detect"
 	"github.com/hyperslab/hyperslab/internal/format/msgpack"
 	"github.com/hyperslab/hyperslab/internal/hdf5/dimscale"
+	"github.com/hyperslab/hyperslab/internal/tree"
 	"github.com/hyperslab/hyperslab/internal/tree/textview"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
@@ -209,7 +210,7 @@ func (c *treeCopy) planGroup(ctx context.Context, item *treeItem) error {
 	attrs, err := c.source.GroupAttrs(ctx, e.Path)
 	switch {
 	case err == nil:
-	case c.options.SkipUnreadable && isUnreadable(err):
+	case c.options.SkipUnreadable && tree.Unreadable(err):
 		c.unreadablePart(e.Path, "attributes", err)
 	default:
 		return err
@@ -241,7 +242,7 @@ func (c *treeCopy) planArray(ctx context.Context, item *treeItem) error {
 		f, err = c.facts(ctx, a)
 		err = errors.Join(err, a.Close())
 	}
-	if err != nil && c.options.SkipUnreadable && isUnreadable(err) {
+	if err != nil && c.options.SkipUnreadable && tree.Unreadable(err) {
 		c.unreadable(item.from, "array", err)
 		return nil
 	}

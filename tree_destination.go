@@ -16,14 +16,17 @@ import (
 
 	"github.com/hyperslab/hyperslab/cblosc"
 	"github.com/hyperslab/hyperslab/internal/blosc/stores"
+	"github.com/hyperslab/hyperslab/internal/draft"
 	"github.com/hyperslab/hyperslab/internal/files/atomicfile"
 	"github.com/hyperslab/hyperslab/internal/files/filelock"
 	"github.com/hyperslab/hyperslab/internal/files/regularfile"
 	"github.com/hyperslab/hyperslab/internal/format"
 	"github.com/hyperslab/hyperslab/internal/format/b2store"
 	"github.com/hyperslab/hyperslab/internal/format/cframe"
+	"github.com/hyperslab/hyperslab/internal/format/detect"
 	"github.com/hyperslab/hyperslab/internal/format/msgpack"
 	"github.com/hyperslab/hyperslab/internal/location/locate"
+	"github.com/hyperslab/hyperslab/internal/tree"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -43,17 +46,17 @@ type destination struct {
 func newDestination(ctx context.Context, dst string, o *TreeOptions) (*destination, error) {
 	d := &destination{format: Directory, file: dst, at: "/", held: o.Lock}
 	if l, err := locate.Parse(dst); err == nil && strings.Trim(l.Object, "/") != "" {
-		if f, ok := forName(l.File); ok && isStore(f) || regularfile.Exists(l.File) {
-			d.file, d.group = l.File, groupPath(l)
+		if f, ok := detect.Name(l.File); ok && detect.IsStore(f) || regularfile.Exists(l.File) {
+			d.file, d.group = l.File, tree.Root(l.Object)
 		}
 	}
-	named, known := forName(d.file)
+	named, known := detect.Name(d.file)
 	if known {
-		d.format = named
+		d.format = Format(named)
 	}
 	switch f := o.Format; {
 	case f == "":
-	case isStore(f) && (!known || named == f):
+	case detect.IsStore(string(f)) && (!known || named == string(f)):
 		d.format = f
 	default:
 		return d, fmt.Errorf("%w: format of a tree: got %s in a %s, want the format of a container", ndarray.ErrParam, f, d.format)
@@ -75,7 +78,7 @@ func (d *destination) openOld(ctx context.Context, o *TreeOptions) (err error) {
 			return err
 		}
 	}
-	if !isStore(d.format) {
+	if !detect.IsStore(string(d.format)) {
 		return fmt.Errorf("%w: a tree in a group of a file of format %s", errors.ErrUnsupported, d.format)
 	}
 	if err := b2store.CheckKey(d.group); err != nil {
@@ -86,7 +89,7 @@ func (d *destination) openOld(ctx context.Context, o *TreeOptions) (err error) {
 		return nil
 	}
 	if !o.DryRun {
-		if d.lock, err = lockTo(ctx, o.Lock, d.file); err != nil {
+		if d.lock, err = draft.LockTo(ctx, o.Lock, d.file); err != nil {
 			return err
 		}
 	}
@@ -216,7 +219,7 @@ func (d *destination) register(ctx context.Context, tables []string) error {
 	if err != nil {
 		return err
 	}
-	err = update(ctx, file, lock, func(name string) error {
+	err = draft.Update(ctx, file, lock, func(name string) error {
 		f, err := cblosc.OpenSChunk(name)
 		if err != nil {
 			return err

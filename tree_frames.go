@@ -97,7 +97,7 @@ func (t *frameTarget) write(ctx context.Context, dir string) error {
 		if err := os.Mkdir(at, 0o777); err != nil {
 			return err
 		}
-		b, err := b2nd.Create(filepath.Join(at, detect.GroupFile), groupSpec(item.attrs), nil)
+		b, err := b2nd.Create(filepath.Join(at, detect.GroupFile), directories.GroupSpec(item.attrs), nil)
 		if err != nil {
 			return err
 		}

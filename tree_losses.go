@@ -11,7 +11,6 @@ import (
 
 	"github.com/hyperslab/hyperslab/internal/errs"
 	"github.com/hyperslab/hyperslab/internal/tree"
-	"github.com/hyperslab/hyperslab/ndarray"
 )
 
 // losses are the statistics of a copy, with the parts of the source that the target cannot
@@ -67,7 +66,7 @@ func (l *losses) report(path, what, value, reason string) {
 
 // skips reports whether the object that caused an error is left out.
 func (l *losses) skips(ctx context.Context, err error) bool {
-	return l.options.SkipUnreadable && isUnreadable(err) && ctx.Err() == nil
+	return l.options.SkipUnreadable && tree.Unreadable(err) && ctx.Err() == nil
 }
 
 // leftOut reports whether a path, or a group that contains it, is left out.
@@ -82,11 +81,6 @@ func (l *losses) closedGroup(path string) (group string, ok bool) {
 		return "", false
 	}
 	return l.closed[i], true
-}
-
-// isUnreadable reports whether an error is caused by the content of the source.
-func isUnreadable(err error) bool {
-	return errors.Is(err, ndarray.ErrCorrupt) || errors.Is(err, errors.ErrUnsupported) || errors.Is(err, ndarray.ErrType)
 }
 
 // unsupportedIn returns the error for an object or a link that a format cannot store.

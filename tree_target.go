@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/hyperslab/hyperslab/internal/format/detect"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -83,7 +84,7 @@ func newTarget(c *treeCopy, f Format, table bool) (copyTarget, error) {
 		return &bcolzTarget{plainTarget: plain}, nil
 	case f == Directory:
 		return &frames, nil
-	case isStore(f):
+	case detect.IsStore(string(f)):
 		return &storeTarget{frames}, nil
 	}
 	return nil, fmt.Errorf("%w: a tree in a file of format %s", ndarray.ErrParam, f)

@@ -136,7 +136,7 @@ func openSuspect(ctx context.Context, s *tree.Source, object string, o OpenOptio
 	if err != nil {
 		return nil, err
 	}
-	return array(tree.OpenArray(ctx, t, path, &tree.ArrayOptions{DType: o.DType}))
+	return tree.NewArray(tree.OpenArray(ctx, t, path, &tree.ArrayOptions{DType: o.DType}))
 }
 
 // openSource opens an untrusted source, in this process or in a worker. It takes ownership of the

@@ -4,13 +4,8 @@ package hyperslab
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"path/filepath"
 
-	"github.com/hyperslab/hyperslab/internal/files/atomicfile"
-	"github.com/hyperslab/hyperslab/internal/files/regularfile"
-	"github.com/hyperslab/hyperslab/internal/location/locate"
+	"github.com/hyperslab/hyperslab/internal/draft"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -43,56 +38,5 @@ type UpdateOptions struct {
 
 // UpdateWith is Update with options.
 func UpdateWith(ctx context.Context, file string, o *UpdateOptions, change func(copy string) error) error {
-	return ndarray.Wrap("update", file, update(ctx, file, orZero(o).Lock, change))
-}
-
-func update(ctx context.Context, file string, held *Lock, change func(string) error) (err error) {
-	lock, err := lockTo(ctx, held, file)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, lock.Release()) }()
-	real, err := filepath.EvalSymlinks(file)
-	if err != nil {
-		return err
-	}
-	before, err := regularfile.Observe(real)
-	if err != nil {
-		return err
-	}
-	out, err := atomicfile.Create(ctx, real, atomicfile.Options{Overwrite: true, Lock: lock, Own: held == nil})
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, out.Abort())
-		}
-	}()
-	if err := atomicfile.Copy(ctx, out.Path(), real); err != nil {
-		return err
-	}
-	if err := change(out.Path()); err != nil {
-		return err
-	}
-	if err := opens(ctx, out.Path()); err != nil {
-		return fmt.Errorf("the old file is unchanged, because the new one cannot be read: %w", err)
-	}
-	if err := before.Check(); err != nil {
-		return err
-	}
-	return out.Commit()
-}
-
-// opens opens every group and array of a file or directory and reads its storage properties.
-func opens(ctx context.Context, file string) error {
-	for e, err := range Walk(ctx, locate.Location{File: file}.String(), nil) {
-		if err != nil {
-			return err
-		}
-		if e.Err != nil && !errors.Is(e.Err, errors.ErrUnsupported) && !errors.Is(e.Err, ndarray.ErrType) {
-			return fmt.Errorf("%s: %w", e.Path, e.Err)
-		}
-	}
-	return nil
+	return ndarray.Wrap("update", file, draft.Update(ctx, file, orZero(o).Lock, change))
 }

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hyperslab/hyperslab/internal/format/detect"
 	"github.com/hyperslab/hyperslab/internal/tree"
 	"github.com/hyperslab/hyperslab/internal/tree/frames"
 	"github.com/hyperslab/hyperslab/internal/verify"
@@ -23,7 +24,7 @@ const textsAtOnce = 1024
 // error, and adds its findings to r.
 func checkValues(ctx context.Context, path string, r *verify.Report, o *VerifyOptions) error {
 	f := Format(r.Format)
-	if !isStore(f) && (f != B2ND || !frames.IsObjects(path)) {
+	if !detect.IsStore(string(f)) && (f != B2ND || !frames.IsObjects(path)) {
 		return nil
 	}
 	var u *Untrusted

@@ -101,7 +101,7 @@ func openWalk(ctx context.Context, location string, o WalkOptions) (_ tree.Tree,
 		return nil, "", err
 	}
 	// An object at a URL stays open, so that requests for more than its beginning are not stopped.
-	s, f, err := find(ctx, l.File, true)
+	s, f, err := opener.Find(ctx, l.File, true)
 	if err != nil {
 		return nil, "", err
 	}

@@ -53,6 +53,7 @@ var layers = []struct {
 	{"internal/tree/opener", 63, false},
 	{"internal/tree/isolated", 64, false},
 	{"internal/tree/treetest", 65, false},
+	{"internal/draft", 66, false},
 	{"internal/format/npy", 15, false},
 	{"internal/picture", 20, false},
 	{"internal/cf", 20, false},

@@ -188,6 +188,23 @@ func OpenArray(ctx context.Context, t Tree, path string, o *ArrayOptions) (ndarr
 	return m, nil
 }
 
+// NewArray returns an Array backed by a newly opened backend, or the error of opening it.
+func NewArray(b ndarray.Backend, err error) (*ndarray.Array, error) {
+	if err != nil {
+		return nil, err
+	}
+	a, err := ndarray.New(b)
+	if err != nil {
+		return nil, errors.Join(err, b.Close())
+	}
+	return a, nil
+}
+
+// Unreadable reports whether an error is caused by the content of a source.
+func Unreadable(err error) bool {
+	return errors.Is(err, ndarray.ErrCorrupt) || errors.Is(err, errors.ErrUnsupported) || errors.Is(err, ndarray.ErrType)
+}
+
 // Failed returns the error of a check of untrusted content for the caller.
 func Failed(err error) error {
 	if errors.Is(err, ndarray.ErrNotFound) { // the object that the caller names

@@ -17,6 +17,11 @@ import (
 // GroupFile is the file with the attributes of a group; it is not listed as an array.
 const GroupFile = detect.GroupFile
 
+// GroupSpec returns the Spec of the null array with the attributes of a group.
+func GroupSpec(attrs []ndarray.Attr) ndarray.Spec {
+	return ndarray.Spec{Null: true, DType: ndarray.DTypeOf[uint8](), Attrs: attrs}
+}
+
 const nameMax = 255 // maximum bytes of a file name
 
 // FileName returns the file name of a group or an array.

@@ -8,6 +8,7 @@ import (
 	"fmt"
 
 	"github.com/hyperslab/hyperslab/internal/format/detect"
+	"github.com/hyperslab/hyperslab/internal/location/urlfile"
 	"github.com/hyperslab/hyperslab/internal/tree"
 	"github.com/hyperslab/hyperslab/internal/tree/carrays"
 	"github.com/hyperslab/hyperslab/internal/tree/containers"
@@ -101,4 +102,31 @@ func Open(ctx context.Context, f *tree.Format, s *tree.Source, o *tree.OpenOptio
 		t = tree.Guarded(t, s)
 	}
 	return t, nil
+}
+
+// Find opens the file at a path or URL and finds the driver of its format. A Caterva array is B2ND
+// here, because the same driver opens it. whole is set for a file at a URL that is read as a whole
+// if it is small.
+func Find(ctx context.Context, file string, whole bool) (s *tree.Source, f *tree.Format, err error) {
+	if urlfile.IsURL(file) {
+		s, err = tree.AtURL(ctx, file, whole)
+	} else {
+		s, err = tree.Local(file)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	if f, err = All().Of(s); err != nil {
+		return nil, nil, errors.Join(err, s.Close())
+	}
+	return s, f, nil
+}
+
+// Sniff returns the name of the driver of the file at a path or URL.
+func Sniff(ctx context.Context, file string) (string, error) {
+	s, f, err := Find(ctx, file, false)
+	if err != nil {
+		return "", err
+	}
+	return f.Name, s.Close()
 }
