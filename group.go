@@ -87,7 +87,7 @@ func mayBeGroup(ctx context.Context, l locate.Location) error {
 	if err != nil {
 		return err
 	}
-	_, err = t.tree.GroupAttrs(ctx, l.Object)
+	_, err = t.tree.Tree.GroupAttrs(ctx, l.Object)
 	return errors.Join(err, t.Close())
 }
 

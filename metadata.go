@@ -3,10 +3,7 @@
 package hyperslab
 
 import (
-	"context"
 	"time"
-
-	"github.com/hyperslab/hyperslab/ndarray"
 )
 
 // Metadata is the metadata of an array or a group in its stored form, including attributes.
@@ -23,11 +20,4 @@ type Metadata struct {
 type namedBytes = struct {
 	Name    string
 	Content []byte
-}
-
-// Metadata reads the metadata of an array or a group at a path of the file. For an untrusted file
-// Untrusted.MaxMetadata bounds the total size. It returns the errors of Open.
-func (t *Tree) Metadata(ctx context.Context, path string) (Metadata, error) {
-	m, err := t.tree.Metadata(ctx, path)
-	return Metadata(m), ndarray.Wrap("read metadata of", shown(t.at(path)), err)
 }

@@ -4,17 +4,14 @@ package hyperslab
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"iter"
-	"strings"
 
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/internal/blosc/stores"
 	"github.com/hyperslab/hyperslab/internal/location/locate"
 	"github.com/hyperslab/hyperslab/internal/tree"
-	"github.com/hyperslab/hyperslab/internal/tree/containers"
-	"github.com/hyperslab/hyperslab/internal/tree/h5tree"
+	"github.com/hyperslab/hyperslab/internal/tree/opened"
 	"github.com/hyperslab/hyperslab/internal/tree/opener"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
@@ -28,10 +25,9 @@ import (
 type Tree struct {
 	Format Format // of the file; B2ND for a Caterva array. It must not be changed.
 
-	tree     tree.Tree
+	tree     *opened.Tree
 	location locate.Location
-	kind     string      // "" or " untrusted", after the operation in messages
-	open     OpenOptions // for opening its arrays
+	open     tree.ArrayOptions
 }
 
 // OpenTree returns the tree at a location. It uses o.ExternalDir, o.Metadata, o.Missing,
@@ -70,32 +66,39 @@ func openTree(ctx context.Context, location string, o OpenOptions) (*Tree, error
 	if err != nil {
 		return nil, err
 	}
-	return &Tree{Format: Format(f.Name), tree: t, location: l, open: o}, nil
+	return newTree(t, f, l, &o), nil
 }
 
-// at returns the location of a path for messages.
-func (t *Tree) at(path string) string {
-	if strings.Trim(path, "/") == "" && t.Format != HDF5 {
-		path = ""
+// newTree returns a Tree of an open file.
+func newTree(t tree.Tree, f *tree.Format, l locate.Location, o *OpenOptions) *Tree {
+	x := &opened.Tree{Tree: t, Format: f.Name, Location: l, Untrusted: o.Untrusted != nil}
+	if !x.Untrusted {
+		x.Arrays = tree.ArrayOptions{Metadata: o.Metadata, ExternalDir: o.ExternalDir, Missing: o.Missing}
 	}
-	return locate.Location{File: t.location.File, Object: path}.String()
+	return &Tree{Format: Format(f.Name), tree: x, location: l, open: x.Arrays}
 }
 
 // Walk yields the object at the location and the objects below it, like Walk of the package. The
 // options Unlocked and Untrusted are those of OpenTree. A tree that a worker reads supports one
 // walk at a time: a walk ends with ErrParam if another one begins.
 func (t *Tree) Walk(ctx context.Context, o *WalkOptions) iter.Seq2[Entry, error] {
-	return t.walk(ctx, orZero(o), false)
-}
-
-// walk is Walk, or lists the datasets of an HDF5 file without opening them.
-func (t *Tree) walk(ctx context.Context, o WalkOptions, names bool) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
-		err := walkTree(ctx, t.tree, t.location.Object, o, names, yield)
-		if err != nil && !errors.Is(err, errStop) {
-			yield(Entry{}, ndarray.Wrap("list"+t.kind, shown(t.location.String()), err))
+		for e, err := range t.tree.All(ctx, walkOptions(o)) {
+			if !yield(entryOf(e), err) {
+				return
+			}
 		}
 	}
+}
+
+// walkOptions returns the options of a walk.
+func walkOptions(o *WalkOptions) opened.WalkOptions {
+	x := orZero(o)
+	out := opened.WalkOptions{NoSizes: x.NoSizes}
+	if x.Prune != nil {
+		out.Prune = func(e tree.Entry) bool { return x.Prune(entryOf(e)) }
+	}
+	return out
 }
 
 // GroupAttrs reads the attributes of the group at a path of an HDF5 file, a bcolz ctable, a
@@ -104,43 +107,28 @@ func (t *Tree) walk(ctx context.Context, o WalkOptions, names bool) iter.Seq2[En
 // It returns ndarray.ErrNotFound for a missing path, ErrParam if the path is that of an array, or
 // ErrCorrupt; for an untrusted file also the errors of Open.
 func (t *Tree) GroupAttrs(ctx context.Context, path string) (ndarray.Attrs, error) {
-	attrs, err := t.tree.GroupAttrs(ctx, path)
-	return attrs, ndarray.Wrap("read attributes of"+t.kind, shown(t.at(path)), err)
+	return t.tree.GroupAttrs(ctx, path)
 }
 
 // Open opens the array at a path of the file, for reading. It returns the errors of
 // Open of the package.
 func (t *Tree) Open(ctx context.Context, path string) (*ndarray.Array, error) {
-	return t.openWith(ctx, path, false)
+	return t.tree.Array(ctx, path, false)
 }
 
-// openComplete is Open for an array whose attributes with references are read too.
-func (t *Tree) openComplete(ctx context.Context, path string) (*ndarray.Array, error) {
-	return t.openWith(ctx, path, true)
-}
-
-func (t *Tree) openWith(ctx context.Context, path string, references bool) (*ndarray.Array, error) {
-	o := &tree.ArrayOptions{Metadata: t.open.Metadata, ExternalDir: t.open.ExternalDir, Missing: t.open.Missing, References: references}
-	a, err := tree.NewArray(t.tree.Open(ctx, path, o))
-	return a, ndarray.Wrap("open"+t.kind, shown(t.at(path)), err)
+// Metadata reads the metadata of an array or a group at a path of the file. For an untrusted file
+// Untrusted.MaxMetadata bounds the total size. It returns the errors of Open.
+func (t *Tree) Metadata(ctx context.Context, path string) (Metadata, error) {
+	m, err := t.tree.Metadata(ctx, path)
+	return Metadata(m), err
 }
 
 // hdf5 returns the open HDF5 file, or nil for another format and an untrusted file.
-func (t *Tree) hdf5() *h5.File {
-	if x, ok := tree.As[h5tree.Holder](t.tree); ok {
-		return x.HDF5()
-	}
-	return nil
-}
+func (t *Tree) hdf5() *h5.File { return t.tree.HDF5() }
 
 // stores returns the open container of python-blosc2, or nil for another format and an untrusted
 // file.
-func (t *Tree) stores() *stores.Store {
-	if x, ok := tree.As[containers.Holder](t.tree); ok {
-		return x.Store()
-	}
-	return nil
-}
+func (t *Tree) stores() *stores.Store { return t.tree.Stores() }
 
 // Close ends the worker of an untrusted tree, and closes an HDF5 file or a container of
 // python-blosc2.

@@ -174,5 +174,5 @@ func openUntrustedTree(ctx context.Context, location string, o OpenOptions) (*Tr
 	if err != nil {
 		return nil, err
 	}
-	return &Tree{Format: Format(f.Name), tree: t, location: l, kind: " untrusted"}, nil
+	return newTree(t, f, l, &o), nil
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/hyperslab/hyperslab/internal/location/locate"
 	"github.com/hyperslab/hyperslab/internal/tree"
+	"github.com/hyperslab/hyperslab/internal/tree/opened"
 	"github.com/hyperslab/hyperslab/internal/tree/opener"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
@@ -75,10 +76,13 @@ func Walk(ctx context.Context, location string, o *WalkOptions) iter.Seq2[Entry,
 		}
 		t, object, err := openWalk(ctx, location, opts)
 		if err == nil {
-			err = walkTree(ctx, t, object, opts, false, yield)
-			err = errors.Join(err, t.Close())
+			var going bool
+			going, err = opened.Each(ctx, t, object, walkOptions(o), func(e tree.Entry) bool { return yield(entryOf(e), nil) })
+			if err = errors.Join(err, t.Close()); !going {
+				return
+			}
 		}
-		if err != nil && !errors.Is(err, errStop) {
+		if err != nil {
 			yield(Entry{}, ndarray.Wrap(op, shown(location), err))
 		}
 	}
@@ -107,21 +111,6 @@ func openWalk(ctx context.Context, location string, o WalkOptions) (_ tree.Tree,
 	}
 	t, err := opener.Open(ctx, f, s, &tree.OpenOptions{Unlocked: o.Unlocked})
 	return t, l.Object, err
-}
-
-// errStop ends a walk after the caller has left the loop.
-var errStop = errors.New("the iteration was stopped")
-
-// walkTree yields the entries of a tree from a path on. With names the datasets of an HDF5 file are
-// not opened: their entries have no Meta, Storage and Type.
-func walkTree(ctx context.Context, t tree.Tree, path string, o WalkOptions, names bool, yield func(Entry, error) bool) error {
-	return t.Walk(ctx, path, &tree.WalkOptions{NoSizes: o.NoSizes, Names: names, All: o.Prune == nil}, func(x tree.Entry) (bool, error) {
-		e := entryOf(x)
-		if !yield(e, nil) {
-			return false, errStop
-		}
-		return e.Kind == Group && (o.Prune == nil || !o.Prune(e)), nil
-	})
 }
 
 // entryOf returns the Entry of an entry of a tree.

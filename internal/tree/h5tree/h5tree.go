@@ -292,3 +292,15 @@ func (t *file) Metadata(ctx context.Context, path string) (m tree.Metadata, err 
 	m.Born, m.Changed, m.Modified, m.Accessed = info.Born, info.Changed, info.Modified, info.Accessed
 	return m, nil
 }
+
+// ObjectAt opens the object at a path, and returns a function that closes it. The root group stays
+// open with its file.
+func ObjectAt(f *h5.File, path string) (o h5.Object, done func() error, err error) {
+	if tree.IsRoot(path) {
+		return f.Root(), func() error { return nil }, nil
+	}
+	if o, err = f.Root().OpenObject(path); err != nil {
+		return nil, nil, err
+	}
+	return o, o.Close, nil
+}

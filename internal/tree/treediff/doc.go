@@ -1,0 +1,2 @@
+// Package treediff compares two open trees object by object.
+package treediff
