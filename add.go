@@ -18,6 +18,7 @@ import (
 	"github.com/hyperslab/hyperslab/internal/hdf5/striped"
 	"github.com/hyperslab/hyperslab/internal/location/locate"
 	"github.com/hyperslab/hyperslab/internal/tree"
+	"github.com/hyperslab/hyperslab/internal/tree/opened"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/hdf5"
 )
@@ -106,7 +107,7 @@ func (a *addition) hold(ctx context.Context, file string, o *CreateOptions) (err
 		a.lock, err = draft.LockTo(ctx, o.Lock, file)
 		return err
 	}
-	if a.lock, err = draft.LockInPlace(ctx, o.Lock, file, detect.HDF5); err != nil {
+	if a.lock, err = opened.LockInPlace(ctx, o.Lock, file, detect.HDF5); err != nil {
 		return err
 	}
 	err = filelock.Retry(ctx, file, func() error {

@@ -18,6 +18,7 @@ import (
 	"github.com/hyperslab/hyperslab/internal/location/urlfile"
 	"github.com/hyperslab/hyperslab/internal/tree"
 	"github.com/hyperslab/hyperslab/internal/tree/directories"
+	"github.com/hyperslab/hyperslab/internal/tree/opened"
 	"github.com/hyperslab/hyperslab/internal/tree/opener"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/b2nd"
@@ -52,7 +53,7 @@ func editGroup(ctx context.Context, location string, set []ndarray.Attr, remove 
 			return editGroupAt(ctx, l, Format(format), set, remove)
 		}
 	}
-	lock, format, err := draft.LockFormat(ctx, nil, locate.Location{File: l.File})
+	lock, format, err := opened.LockFormat(ctx, nil, locate.Location{File: l.File})
 	if err != nil {
 		return err
 	}
@@ -83,11 +84,15 @@ func editGroupAt(ctx context.Context, l locate.Location, format Format, set []nd
 
 // mayBeGroup returns an error if the location is that of an array.
 func mayBeGroup(ctx context.Context, l locate.Location) error {
-	t, err := openTree(ctx, l.File, OpenOptions{})
+	s, f, err := opener.Find(ctx, l.File, false)
 	if err != nil {
 		return err
 	}
-	_, err = t.tree.Tree.GroupAttrs(ctx, l.Object)
+	t, err := opener.Open(ctx, f, s, &tree.OpenOptions{})
+	if err != nil {
+		return err
+	}
+	_, err = t.GroupAttrs(ctx, l.Object)
 	return errors.Join(err, t.Close())
 }
 

@@ -11,9 +11,7 @@ import (
 	"strings"
 
 	"github.com/hyperslab/hyperslab/h5"
-	"github.com/hyperslab/hyperslab/internal/draft"
 	"github.com/hyperslab/hyperslab/internal/files/atomicfile"
-	"github.com/hyperslab/hyperslab/internal/files/filelock"
 	"github.com/hyperslab/hyperslab/internal/files/regularfile"
 	"github.com/hyperslab/hyperslab/internal/format/detect"
 	"github.com/hyperslab/hyperslab/internal/hdf5/striped"
@@ -22,6 +20,7 @@ import (
 	"github.com/hyperslab/hyperslab/internal/tree"
 	"github.com/hyperslab/hyperslab/internal/tree/directories"
 	"github.com/hyperslab/hyperslab/internal/tree/h5tree"
+	"github.com/hyperslab/hyperslab/internal/tree/opened"
 	"github.com/hyperslab/hyperslab/internal/tree/opener"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/b2nd"
@@ -110,6 +109,18 @@ type OpenOptions struct {
 	Untrusted *Untrusted
 }
 
+// internal returns the options for package opened.
+func (o *OpenOptions) internal() *opened.Options {
+	x := orZero(o)
+	return &opened.Options{
+		ArrayOptions: tree.ArrayOptions{
+			DType: x.DType, Metadata: x.Metadata, Write: x.Write, Lock: x.Lock, Durable: x.Durable, AllowLossy: x.AllowLossy,
+			Library: x.Library, ExternalDir: x.ExternalDir, Missing: x.Missing, Unlocked: x.Unlocked,
+		},
+		Shards: x.Shards, Untrusted: x.Untrusted.internal(),
+	}
+}
+
 // CreateOptions are the options of Create. Nil means the zero value.
 type CreateOptions struct {
 	Format Format // default: that of the extension of the file name
@@ -186,23 +197,9 @@ func orZero[T any](o *T) T {
 //
 // It returns ndarray.ErrNotFound, or ErrFormat for an unknown format.
 func Sniff(file string) (Format, error) {
-	if !urlfile.IsURL(file) {
-		f, err := detect.Content(file)
-		return Format(f), ndarray.Wrap("look at", file, err)
-	}
-	s, f, err := opener.Find(context.Background(), file, false)
-	if err != nil {
-		return "", ndarray.Wrap("look at", shown(file), err)
-	}
-	is := f.Name
-	if s.File != nil {
-		is = detect.WithCaterva(is, s.File, s.Size)
-	}
-	return Format(is), ndarray.Wrap("look at", shown(file), s.Close())
+	f, err := opened.Sniff(file)
+	return Format(f), err
 }
-
-// shown returns a location for messages, without secrets of a URL.
-func shown(location string) string { return urlfile.Redact(location) }
 
 // Open opens an array, read-only unless OpenOptions.Write is set. It detects the format by content:
 //
@@ -234,94 +231,7 @@ func shown(location string) string { return urlfile.Redact(location) }
 // The array is read from the file that was checked, even if another file gets its name in the
 // meantime.
 func Open(ctx context.Context, location string, o *OpenOptions) (*ndarray.Array, error) {
-	op := "open"
-	if o != nil && o.Untrusted != nil {
-		op = "open untrusted"
-	}
-	a, err := open(ctx, location, orZero(o))
-	if err != nil {
-		return nil, ndarray.Wrap(op, shown(location), err)
-	}
-	return a, nil
-}
-
-func open(ctx context.Context, location string, o OpenOptions) (*ndarray.Array, error) {
-	if o.Untrusted != nil {
-		return openUntrusted(ctx, location, o)
-	}
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
-	l, err := locate.Parse(location)
-	if err != nil {
-		return nil, err
-	}
-	o.Write = o.Write || o.Durable
-	switch {
-	case urlfile.IsURL(l.File) && (o.Write || o.Library || o.Shards != nil):
-		return nil, fmt.Errorf("%w: writing to a URL, or reading it with a C library alone or in shards", errors.ErrUnsupported)
-	case o.Write && o.Shards == nil:
-		return openLocked(ctx, l, o)
-	}
-	s, f, err := opener.Find(ctx, l.File, false)
-	if err != nil {
-		return nil, err
-	}
-	if o.Shards != nil {
-		err = s.Close()
-		if err == nil {
-			s, err = openShards(l, Format(f.Name), o)
-		}
-		if err != nil {
-			return nil, err
-		}
-	}
-	return openIn(ctx, s, f, l.Object, o)
-}
-
-// openLocked opens an array for writing under the lock of its file, of which the array keeps a
-// reference until Close.
-func openLocked(ctx context.Context, l locate.Location, o OpenOptions) (_ *ndarray.Array, err error) {
-	lock, format, err := draft.LockFormat(ctx, o.Lock, l)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, lock.Release()) }()
-	o.Lock = lock
-	f, err := opener.All().Named(format)
-	if err != nil {
-		return nil, err
-	}
-	var a *ndarray.Array
-	err = filelock.Retry(ctx, l.File, func() error { // it observes ctx
-		a, err = openIn(context.WithoutCancel(ctx), tree.ByPath(l.File, f.Name), f, l.Object, o)
-		return err
-	})
-	return a, err
-}
-
-// openIn opens the array at a path of a source, and takes ownership of the source.
-func openIn(ctx context.Context, s *tree.Source, f *tree.Format, path string, o OpenOptions) (*ndarray.Array, error) {
-	t, err := opener.Open(ctx, f, s, &tree.OpenOptions{Alone: true, Path: path})
-	if err != nil {
-		return nil, err
-	}
-	return tree.NewArray(tree.OpenArray(ctx, t, path, &tree.ArrayOptions{
-		DType: o.DType, Metadata: o.Metadata, Write: o.Write, Durable: o.Durable, AllowLossy: o.AllowLossy, Library: o.Library,
-		Lock: o.Lock, ExternalDir: o.ExternalDir, Missing: o.Missing, Unlocked: o.Unlocked,
-	}))
-}
-
-// openShards opens the source of an array of which each directory has some of the chunks or
-// columns.
-func openShards(l locate.Location, format Format, o OpenOptions) (*tree.Source, error) {
-	switch {
-	case o.Write || o.Library:
-		return nil, fmt.Errorf("%w: writing to shards, or reading them with a C library alone", errors.ErrUnsupported)
-	case format != B2ND && format != Bcolz || format == Bcolz && o.DType != nil:
-		return nil, fmt.Errorf("%w: OpenOptions.Shards, with DType or for an array of format %s", ndarray.ErrParam, format)
-	}
-	return tree.Shards(l.File, string(format), o.Shards)
+	return opened.Array(ctx, location, o.internal())
 }
 
 // Draft is an array that is not committed yet. It is written under a temporary name next to its

@@ -4,7 +4,6 @@ package hyperslab
 
 import (
 	"context"
-	"fmt"
 	"iter"
 
 	"github.com/hyperslab/hyperslab/h5"
@@ -12,7 +11,6 @@ import (
 	"github.com/hyperslab/hyperslab/internal/location/locate"
 	"github.com/hyperslab/hyperslab/internal/tree"
 	"github.com/hyperslab/hyperslab/internal/tree/opened"
-	"github.com/hyperslab/hyperslab/internal/tree/opener"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -35,55 +33,24 @@ type Tree struct {
 // errors of Walk for the file. A file stays open until Close. Until then an HDF5 file is locked:
 // other processes can open it for reading only.
 func OpenTree(ctx context.Context, location string, o *OpenOptions) (*Tree, error) {
-	opts := orZero(o)
-	if opts.Untrusted != nil {
-		t, err := openUntrustedTree(ctx, location, opts)
-		if err != nil {
-			return nil, ndarray.Wrap("open untrusted", shown(location), err)
-		}
-		return t, nil
-	}
-	t, err := openTree(ctx, location, opts)
-	if err != nil {
-		return nil, ndarray.Wrap("open", shown(location), err)
-	}
-	return t, nil
-}
-
-func openTree(ctx context.Context, location string, o OpenOptions) (*Tree, error) {
-	if o.DType != nil || o.Write || o.Durable || o.Library || o.Shards != nil {
-		return nil, fmt.Errorf("%w: OpenOptions.DType, Write, Durable, Library and Shards are for Open", ndarray.ErrParam)
-	}
-	l, err := locate.Parse(location)
+	t, err := opened.Open(ctx, location, o.internal())
 	if err != nil {
 		return nil, err
 	}
-	s, f, err := opener.Find(ctx, l.File, false)
-	if err != nil {
-		return nil, err
-	}
-	t, err := opener.Open(ctx, f, s, &tree.OpenOptions{Unlocked: o.Unlocked})
-	if err != nil {
-		return nil, err
-	}
-	return newTree(t, f, l, &o), nil
-}
-
-// newTree returns a Tree of an open file.
-func newTree(t tree.Tree, f *tree.Format, l locate.Location, o *OpenOptions) *Tree {
-	x := &opened.Tree{Tree: t, Format: f.Name, Location: l, Untrusted: o.Untrusted != nil}
-	if !x.Untrusted {
-		x.Arrays = tree.ArrayOptions{Metadata: o.Metadata, ExternalDir: o.ExternalDir, Missing: o.Missing}
-	}
-	return &Tree{Format: Format(f.Name), tree: x, location: l, open: x.Arrays}
+	return &Tree{Format: Format(t.Format), tree: t, location: t.Location, open: t.Arrays}, nil
 }
 
 // Walk yields the object at the location and the objects below it, like Walk of the package. The
 // options Unlocked and Untrusted are those of OpenTree. A tree that a worker reads supports one
 // walk at a time: a walk ends with ErrParam if another one begins.
 func (t *Tree) Walk(ctx context.Context, o *WalkOptions) iter.Seq2[Entry, error] {
+	return entries(t.tree.All(ctx, walkOptions(o)))
+}
+
+// entries converts the entries of a walk.
+func entries(all iter.Seq2[tree.Entry, error]) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
-		for e, err := range t.tree.All(ctx, walkOptions(o)) {
+		for e, err := range all {
 			if !yield(entryOf(e), err) {
 				return
 			}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/hyperslab/hyperslab/internal/format/detect"
+	"github.com/hyperslab/hyperslab/internal/location/urlfile"
 	"github.com/hyperslab/hyperslab/internal/tree"
 	"github.com/hyperslab/hyperslab/internal/tree/containers"
 	"github.com/hyperslab/hyperslab/internal/tree/converted"
@@ -69,3 +70,6 @@ func (c *conversion) targetOf(second map[string]*tree.Entry) *treeCopy {
 }
 
 var objectAt = h5tree.ObjectAt
+
+// shown returns a location for messages, without secrets of a URL.
+func shown(location string) string { return urlfile.Redact(location) }

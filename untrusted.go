@@ -5,17 +5,13 @@ package hyperslab
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"io"
 	"time"
 
 	"github.com/hyperslab/hyperslab/cblosc"
 	"github.com/hyperslab/hyperslab/internal/format"
-	"github.com/hyperslab/hyperslab/internal/location/locate"
 	"github.com/hyperslab/hyperslab/internal/tree"
-	"github.com/hyperslab/hyperslab/internal/tree/isolated"
-	"github.com/hyperslab/hyperslab/internal/tree/opener"
+	"github.com/hyperslab/hyperslab/internal/tree/opened"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -57,20 +53,19 @@ type Untrusted struct {
 	ExternalLinks, VirtualSources, ExternalFiles bool
 }
 
-// trust returns the rules for a file, with defaults for bounds that are zero.
-func (u *Untrusted) trust() (*tree.Trust, error) {
-	limits, err := format.Limits{Array: u.MaxArray, Chunk: u.MaxChunk, Metadata: u.MaxMetadata, Copy: u.MaxCopy, Memory: u.Memory}.Filled()
-	if err == nil && (u.CPU < 0 || u.Wall < 0) {
-		err = fmt.Errorf("%w: limits of %v and %v", ndarray.ErrParam, u.CPU, u.Wall)
+// internal returns the rules for package opened.
+func (u *Untrusted) internal() *opened.Untrusted {
+	if u == nil {
+		return nil
 	}
-	if err == nil && u.InProcess && u.FullIsolation {
-		err = fmt.Errorf("%w: full isolation in the program's own process", ndarray.ErrParam)
+	return &opened.Untrusted{
+		InProcess: u.InProcess, FullIsolation: u.FullIsolation, CPU: u.CPU, Wall: u.Wall,
+		Limits: format.Limits{Array: u.MaxArray, Chunk: u.MaxChunk, Metadata: u.MaxMetadata, Copy: u.MaxCopy, Memory: u.Memory},
+		Policy: tree.Policy{
+			Codecs: u.Codecs, Filters: u.Filters, HDF5Filters: u.HDF5Filters,
+			ExternalLinks: u.ExternalLinks, VirtualSources: u.VirtualSources, ExternalFiles: u.ExternalFiles,
+		},
 	}
-	policy := tree.Policy{
-		Codecs: u.Codecs, Filters: u.Filters, HDF5Filters: u.HDF5Filters,
-		ExternalLinks: u.ExternalLinks, VirtualSources: u.VirtualSources, ExternalFiles: u.ExternalFiles,
-	}
-	return &tree.Trust{Limits: limits, Policy: policy, Direct: u.InProcess}, err
 }
 
 // OpenReaderAt opens an untrusted Blosc2 frame or HDF5 file of size bytes that r reads; see Open.
@@ -81,98 +76,9 @@ func (u *Untrusted) trust() (*tree.Trust, error) {
 // content is first copied to a temporary file without a name, so that the checked bytes are the
 // ones that are read. Untrusted.MaxCopy bounds the copy.
 func OpenReaderAt(ctx context.Context, r io.ReaderAt, size int64, name, object string, o *OpenOptions) (*ndarray.Array, error) {
-	l := locate.Location{File: name, Object: object}
-	opts := orZero(o)
-	if opts.Untrusted == nil {
-		opts.Untrusted = new(Untrusted)
+	x := orZero(o)
+	if x.Untrusted == nil {
+		x.Untrusted = new(Untrusted)
 	}
-	trust, err := opts.checkUntrusted(ctx)
-	if err != nil {
-		return nil, ndarray.Wrap("open untrusted", l.String(), err)
-	}
-	s, err := tree.Reader(ctx, r, size, name, trust)
-	if err != nil {
-		return nil, ndarray.Wrap("open untrusted", l.String(), err)
-	}
-	a, err := openSuspect(ctx, s, object, opts)
-	return a, ndarray.Wrap("open untrusted", l.String(), err)
-}
-
-// checkUntrusted checks the options for an untrusted file, and returns the rules for it.
-func (o *OpenOptions) checkUntrusted(ctx context.Context) (*tree.Trust, error) {
-	if o.Write || o.Durable || o.Library || o.ExternalDir != "" || o.Missing != nil || o.Shards != nil {
-		return nil, fmt.Errorf("%w: an untrusted file is opened with OpenOptions.DType and no other option", ndarray.ErrParam)
-	}
-	trust, err := o.Untrusted.trust()
-	return trust, errors.Join(err, ctx.Err())
-}
-
-// openUntrusted opens the array at a location. Of a directory of arrays only its own file is
-// opened.
-func openUntrusted(ctx context.Context, location string, o OpenOptions) (*ndarray.Array, error) {
-	trust, err := o.checkUntrusted(ctx)
-	if err != nil {
-		return nil, err
-	}
-	l, err := locate.Parse(location)
-	if err != nil {
-		return nil, err
-	}
-	s, err := tree.Untrusted(ctx, l.File, trust)
-	if err != nil {
-		return nil, err
-	}
-	return openSuspect(ctx, s, l.Object, o)
-}
-
-// openSuspect opens the array at a path of an untrusted source, in this process or in a worker. It
-// takes ownership of the source.
-func openSuspect(ctx context.Context, s *tree.Source, object string, o OpenOptions) (*ndarray.Array, error) {
-	s, f, path, err := opener.All().Part(s, object)
-	if err != nil {
-		return nil, err
-	}
-	t, err := o.openSource(ctx, f, s, &isolated.Options{Alone: true, Path: path, DType: o.DType})
-	if err != nil {
-		return nil, err
-	}
-	return tree.NewArray(tree.OpenArray(ctx, t, path, &tree.ArrayOptions{DType: o.DType}))
-}
-
-// openSource opens an untrusted source, in this process or in a worker. It takes ownership of the
-// source.
-func (o *OpenOptions) openSource(ctx context.Context, f *tree.Format, s *tree.Source, x *isolated.Options) (tree.Tree, error) {
-	if o.Untrusted.InProcess {
-		return opener.Open(ctx, f, s, &tree.OpenOptions{Alone: x.Alone, Path: x.Path})
-	}
-	x.CPU, x.Wall, x.Full = o.Untrusted.CPU, o.Untrusted.Wall, o.Untrusted.FullIsolation
-	return isolated.Open(ctx, f, s, x)
-}
-
-// openUntrustedTree is OpenTree for an untrusted file.
-func openUntrustedTree(ctx context.Context, location string, o OpenOptions) (*Tree, error) {
-	if o.DType != nil {
-		return nil, fmt.Errorf("%w: OpenOptions.DType is for Open", ndarray.ErrParam)
-	}
-	trust, err := o.checkUntrusted(ctx)
-	if err != nil {
-		return nil, err
-	}
-	l, err := locate.Parse(location)
-	if err != nil {
-		return nil, err
-	}
-	s, err := tree.Untrusted(ctx, l.File, trust)
-	if err != nil {
-		return nil, err
-	}
-	f, err := opener.All().Of(s)
-	if err != nil {
-		return nil, errors.Join(err, s.Close())
-	}
-	t, err := o.openSource(ctx, f, s, &isolated.Options{})
-	if err != nil {
-		return nil, err
-	}
-	return newTree(t, f, l, &o), nil
+	return opened.Reader(ctx, r, size, name, object, x.internal())
 }

@@ -4,13 +4,10 @@ package hyperslab
 
 import (
 	"context"
-	"errors"
 	"iter"
 
-	"github.com/hyperslab/hyperslab/internal/location/locate"
 	"github.com/hyperslab/hyperslab/internal/tree"
 	"github.com/hyperslab/hyperslab/internal/tree/opened"
-	"github.com/hyperslab/hyperslab/internal/tree/opener"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -68,49 +65,9 @@ type Entry struct {
 // decides. A corrupt HDF5 file, frame or ctable is one error; a corrupt array of a directory is an
 // entry with an error.
 func Walk(ctx context.Context, location string, o *WalkOptions) iter.Seq2[Entry, error] {
-	opts := orZero(o)
-	return func(yield func(Entry, error) bool) {
-		op := "list"
-		if opts.Untrusted != nil {
-			op = "list untrusted"
-		}
-		t, object, err := openWalk(ctx, location, opts)
-		if err == nil {
-			var going bool
-			going, err = opened.Each(ctx, t, object, walkOptions(o), func(e tree.Entry) bool { return yield(entryOf(e), nil) })
-			if err = errors.Join(err, t.Close()); !going {
-				return
-			}
-		}
-		if err != nil {
-			yield(Entry{}, ndarray.Wrap(op, shown(location), err))
-		}
-	}
-}
-
-// openWalk opens the file of a location for one walk, and returns the path in it.
-func openWalk(ctx context.Context, location string, o WalkOptions) (_ tree.Tree, object string, err error) {
-	if o.Untrusted != nil {
-		x, err := openUntrustedTree(ctx, location, OpenOptions{Untrusted: o.Untrusted})
-		if err != nil {
-			return nil, "", err
-		}
-		return x.tree, x.location.Object, nil
-	}
-	if err := ctx.Err(); err != nil {
-		return nil, "", err
-	}
-	l, err := locate.Parse(location)
-	if err != nil {
-		return nil, "", err
-	}
-	// An object at a URL stays open, so that requests for more than its beginning are not stopped.
-	s, f, err := opener.Find(ctx, l.File, true)
-	if err != nil {
-		return nil, "", err
-	}
-	t, err := opener.Open(ctx, f, s, &tree.OpenOptions{Unlocked: o.Unlocked})
-	return t, l.Object, err
+	x := orZero(o)
+	from := OpenOptions{Unlocked: x.Unlocked, Untrusted: x.Untrusted}
+	return entries(opened.List(ctx, location, from.internal(), walkOptions(o)))
 }
 
 // entryOf returns the Entry of an entry of a tree.

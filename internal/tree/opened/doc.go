@@ -1,3 +1,4 @@
-// Package opened contains trees together with the locations at which they were opened. Their
-// errors contain the location.
+// Package opened opens arrays and trees at locations, trusted and untrusted: it detects the format,
+// and chooses between this process and a worker. It returns trees together with their locations,
+// which their errors contain.
 package opened

@@ -61,7 +61,7 @@ type WalkOptions struct {
 // walk, if it has one.
 func (t *Tree) All(ctx context.Context, o WalkOptions) iter.Seq2[tree.Entry, error] {
 	return func(yield func(tree.Entry, error) bool) {
-		going, err := Each(ctx, t.Tree, t.Location.Object, o, func(e tree.Entry) bool { return yield(e, nil) })
+		going, err := each(ctx, t.Tree, t.Location.Object, o, func(e tree.Entry) bool { return yield(e, nil) })
 		if going && err != nil {
 			yield(tree.Entry{}, t.wrap("list", t.Location.String(), err))
 		}
@@ -71,9 +71,9 @@ func (t *Tree) All(ctx context.Context, o WalkOptions) iter.Seq2[tree.Entry, err
 // errStop ends a walk after the caller has left the loop.
 var errStop = errors.New("the iteration was stopped")
 
-// Each calls yield for the entries of a tree from a path on, until yield returns false. Then going
+// each calls yield for the entries of a tree from a path on, until yield returns false. Then going
 // is false.
-func Each(ctx context.Context, t tree.Tree, path string, o WalkOptions, yield func(tree.Entry) bool) (going bool, err error) {
+func each(ctx context.Context, t tree.Tree, path string, o WalkOptions, yield func(tree.Entry) bool) (going bool, err error) {
 	err = t.Walk(ctx, path, &tree.WalkOptions{NoSizes: o.NoSizes, Names: o.Names, All: o.Prune == nil}, func(e tree.Entry) (bool, error) {
 		if !yield(e) {
 			return false, errStop

@@ -1,0 +1,116 @@
+// Trees at locations.
+
+package opened
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+
+	"github.com/hyperslab/hyperslab/internal/format/detect"
+	"github.com/hyperslab/hyperslab/internal/location/locate"
+	"github.com/hyperslab/hyperslab/internal/location/urlfile"
+	"github.com/hyperslab/hyperslab/internal/tree"
+	"github.com/hyperslab/hyperslab/internal/tree/isolated"
+	"github.com/hyperslab/hyperslab/internal/tree/opener"
+	"github.com/hyperslab/hyperslab/ndarray"
+)
+
+// Open opens the tree at a location.
+func Open(ctx context.Context, location string, o *Options) (*Tree, error) {
+	return openTree(ctx, location, o, "open", false)
+}
+
+// List yields the object at a location and the objects below it, and at the end the error of
+// opening or walking, if there is one. The file is open during the iteration. It uses Unlocked and
+// Untrusted of the options.
+func List(ctx context.Context, location string, o *Options, w WalkOptions) iter.Seq2[tree.Entry, error] {
+	return func(yield func(tree.Entry, error) bool) {
+		// A file at a URL stays open, so that requests for more than its beginning are not stopped.
+		t, err := openTree(ctx, location, o, "list", true)
+		if err == nil {
+			var going bool
+			going, err = each(ctx, t.Tree, t.Location.Object, w, func(e tree.Entry) bool { return yield(e, nil) })
+			if err = errors.Join(err, t.Close()); !going {
+				return
+			}
+			err = t.wrap("list", location, err)
+		}
+		if err != nil {
+			yield(tree.Entry{}, err)
+		}
+	}
+}
+
+// openTree opens the tree at a location. op is the operation in messages. whole is set if a file at
+// a URL is read as a whole if it is small.
+func openTree(ctx context.Context, location string, o *Options, op string, whole bool) (t *Tree, err error) {
+	if o.Untrusted != nil {
+		op += " untrusted"
+		t, err = untrustedTree(ctx, location, o)
+	} else {
+		t, err = trustedTree(ctx, location, o, whole)
+	}
+	return t, ndarray.Wrap(op, urlfile.Redact(location), err)
+}
+
+func trustedTree(ctx context.Context, location string, o *Options, whole bool) (*Tree, error) {
+	if o.DType != nil || o.Write || o.Durable || o.Library || o.Shards != nil {
+		return nil, fmt.Errorf("%w: OpenOptions.DType, Write, Durable, Library and Shards are for Open", ndarray.ErrParam)
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	l, err := locate.Parse(location)
+	if err != nil {
+		return nil, err
+	}
+	s, f, err := opener.Find(ctx, l.File, whole)
+	if err != nil {
+		return nil, err
+	}
+	t, err := opener.Open(ctx, f, s, &tree.OpenOptions{Unlocked: o.Unlocked})
+	if err != nil {
+		return nil, err
+	}
+	arrays := tree.ArrayOptions{Metadata: o.Metadata, ExternalDir: o.ExternalDir, Missing: o.Missing}
+	return &Tree{Tree: t, Format: f.Name, Location: l, Arrays: arrays}, nil
+}
+
+func untrustedTree(ctx context.Context, location string, o *Options) (*Tree, error) {
+	if o.DType != nil {
+		return nil, fmt.Errorf("%w: OpenOptions.DType is for Open", ndarray.ErrParam)
+	}
+	s, l, err := untrustedSource(ctx, location, o)
+	if err != nil {
+		return nil, err
+	}
+	f, err := opener.All().Of(s)
+	if err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	t, err := o.openUntrusted(ctx, f, s, &isolated.Options{})
+	if err != nil {
+		return nil, err
+	}
+	return &Tree{Tree: t, Format: f.Name, Location: l, Untrusted: true}, nil
+}
+
+// Sniff detects the format of a file, directory or URL by its content. A Blosc2 frame is
+// detect.B2ND unless its header identifies it as Caterva.
+func Sniff(file string) (string, error) {
+	if !urlfile.IsURL(file) {
+		f, err := detect.Content(file)
+		return f, ndarray.Wrap("look at", file, err)
+	}
+	s, f, err := opener.Find(context.Background(), file, false)
+	if err != nil {
+		return "", ndarray.Wrap("look at", urlfile.Redact(file), err)
+	}
+	is := f.Name
+	if s.File != nil {
+		is = detect.WithCaterva(is, s.File, s.Size)
+	}
+	return is, ndarray.Wrap("look at", urlfile.Redact(file), s.Close())
+}
