@@ -129,14 +129,13 @@ func Verify(ctx context.Context, path string, o *VerifyOptions) (*VerifyReport, 
 	opts := verify.Options{
 		Format: string(x.Format), Workers: x.Workers, Digests: digests, Untrusted: x.Untrusted, Isolated: x.Isolated,
 		MaxChunk: x.MaxChunk, MaxMetadata: x.MaxMetadata, MaxDamages: x.MaxFindings, Memory: x.Memory, Time: x.Time,
-		Unlocked: x.Unlocked,
+		Unlocked: x.Unlocked, Values: true,
 	}
 	if x.Progress != nil {
 		opts.Progress = func(p verify.Progress) {
 			x.Progress(ndarray.Progress{DoneUnits: p.Chunks, TotalUnits: p.TotalChunks, DoneBytes: p.DecodedBytes, StoredBytes: p.StoredBytes})
 		}
 	}
-	opts.Values = func(ctx context.Context, path string, r *verify.Report) error { return checkValues(ctx, path, r, &x) }
 	if x.Member != nil {
 		opts.Member = func(r *verify.Report) error { return x.Member(verifyReport(r)) }
 	}

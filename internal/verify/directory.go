@@ -170,8 +170,8 @@ func (m *member) verify(ctx context.Context, o Options, total *Report, seen file
 	}
 	x, err := examine(ctx, m.path, o, seen)
 	switch {
-	case err == nil && o.Values != nil:
-		return x, o.Values(ctx, m.path, x)
+	case err == nil && o.Values:
+		return x, checkValues(ctx, m.path, x, &o)
 	case err == nil:
 		return x, nil
 	case ctx.Err() != nil, errors.Is(err, worker.ErrUnavailable):

@@ -166,7 +166,7 @@ func source(ctx context.Context, path string, m h5file.Mapping, o Options, r *Re
 			return nil, bad(err)
 		}
 		if !seen.has(info) {
-			o.Progress, o.Values, o.Member, o.Digests, o.Format = nil, nil, nil, NoDigests, ""
+			o.Progress, o.Values, o.Member, o.Digests, o.Format = nil, false, nil, NoDigests, ""
 			if err := whole(ctx, name, m.File, o, r, seen); err != nil {
 				if ctx.Err() != nil {
 					return nil, err

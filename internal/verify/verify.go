@@ -65,9 +65,9 @@ type Options struct {
 	// It may be nil.
 	Unlocked func(file string, err error) `json:"-"`
 
-	// Values checks values whose structure this package does not know, and adds to the report. It
-	// is called before digests are written, because a file with errors gets none. It may be nil.
-	Values func(ctx context.Context, path string, r *Report) error `json:"-"`
+	// Values also checks the values of tables, strings and Python objects. It is done before
+	// digests are written, because a file with errors gets none.
+	Values bool `json:"-"`
 
 	// Member is called with the report of each member of a directory. It may be nil.
 	Member func(r *Report) error `json:"-"`
@@ -245,8 +245,8 @@ func all(ctx context.Context, path string, o Options) (*Report, error) {
 		return directory(ctx, path, o, fileSet{})
 	}
 	r, err := examine(ctx, path, o, fileSet{})
-	if err == nil && o.Values != nil {
-		err = o.Values(ctx, path, r)
+	if err == nil && o.Values {
+		err = checkValues(ctx, path, r, &o)
 	}
 	return r, err
 }

@@ -1,18 +1,18 @@
-// Verification of values whose structure verify.File does not know: tables and Python objects.
+// Verification of values that other packages decode: tables and Python objects.
 
-package hyperslab
+package verify
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"slices"
 	"strings"
 
+	"github.com/hyperslab/hyperslab/internal/format"
 	"github.com/hyperslab/hyperslab/internal/format/detect"
 	"github.com/hyperslab/hyperslab/internal/tree"
 	"github.com/hyperslab/hyperslab/internal/tree/frames"
-	"github.com/hyperslab/hyperslab/internal/verify"
+	"github.com/hyperslab/hyperslab/internal/tree/opened"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -22,30 +22,29 @@ const textsAtOnce = 1024
 // checkValues opens every array of a container of python-blosc2, which compares the parts of each
 // table, and decodes all strings and Python objects. It omits arrays in which r already lists an
 // error, and adds its findings to r.
-func checkValues(ctx context.Context, path string, r *verify.Report, o *VerifyOptions) error {
-	f := Format(r.Format)
-	if !detect.IsStore(string(f)) && (f != B2ND || !frames.IsObjects(path)) {
+func checkValues(ctx context.Context, path string, r *Report, o *Options) error {
+	if !detect.IsStore(r.Format) && (r.Format != detect.B2ND || !frames.IsObjects(path)) {
 		return nil
 	}
-	var u *Untrusted
+	var u *opened.Untrusted
 	if o.Untrusted || o.Isolated {
-		u = &Untrusted{InProcess: !o.Isolated, MaxChunk: o.MaxChunk, MaxMetadata: o.MaxMetadata}
+		u = &opened.Untrusted{InProcess: !o.Isolated, Limits: format.Limits{Chunk: o.MaxChunk, Metadata: o.MaxMetadata}}
 	}
-	t, err := OpenTree(ctx, path, &OpenOptions{Untrusted: u})
+	t, err := opened.Open(ctx, path, &opened.Options{Untrusted: u})
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
 	if err != nil {
 		if r.NumDamages > 0 || r.NumUnchecked > 0 {
-			return nil // verify.File has reported the error
+			return nil // file has reported the error
 		}
-		if !isContent(err) {
+		if !tree.Unreadable(err) {
 			return err
 		}
-		return r.Add(verify.Finding{What: "values", Offset: -1, Chunk: -1, Err: tree.WithoutPath(err)}, cmp.Or(o.MaxFindings, 1000))
+		return r.Add(Finding{What: "values", Offset: -1, Chunk: -1, Err: tree.WithoutPath(err)}, o.MaxDamages)
 	}
 	known := func(at string) bool {
-		return slices.ContainsFunc(r.Damages, func(p verify.Finding) bool {
+		return slices.ContainsFunc(r.Damages, func(p Finding) bool {
 			return p.Object == "" || strings.HasPrefix("/"+p.Object+"/", at+"/")
 		})
 	}
@@ -54,27 +53,22 @@ func checkValues(ctx context.Context, path string, r *verify.Report, o *VerifyOp
 		if known(at) {
 			return nil
 		}
-		return r.Add(verify.Finding{Object: strings.TrimPrefix(at, "/"), What: what, Offset: -1, Chunk: -1, Err: tree.WithoutPath(err)}, cmp.Or(o.MaxFindings, 1000))
+		return r.Add(Finding{Object: strings.TrimPrefix(at, "/"), What: what, Offset: -1, Chunk: -1, Err: tree.WithoutPath(err)}, o.MaxDamages)
 	})
 	return errors.Join(err, t.Close())
 }
 
-// isContent reports whether an error is caused by the content of a file.
-func isContent(err error) bool {
-	return errors.Is(err, errors.ErrUnsupported) || errors.Is(err, ndarray.ErrCorrupt) || errors.Is(err, ndarray.ErrType)
-}
-
 // checkTree calls note for each array that cannot be opened or whose strings cannot be read.
-func checkTree(ctx context.Context, t *Tree, note func(at, what string, err error) error) error {
-	for e, err := range t.Walk(ctx, nil) {
+func checkTree(ctx context.Context, t *opened.Tree, note func(at, what string, err error) error) error {
+	for e, err := range t.All(ctx, opened.WalkOptions{}) {
 		if err != nil {
-			if isContent(err) {
+			if tree.Unreadable(err) {
 				return note("/", "values", err)
 			}
 			return err
 		}
 		what := "array"
-		if err = e.Err; err == nil && e.Kind == Array && e.Meta.DType.Kind == ndarray.String {
+		if err = e.Err; err == nil && e.Kind == tree.Array && e.Meta.DType.Kind == ndarray.String {
 			what, err = "values", checkTexts(ctx, t, e)
 		}
 		if err != nil {
@@ -88,8 +82,8 @@ func checkTree(ctx context.Context, t *Tree, note func(at, what string, err erro
 }
 
 // checkTexts reads all strings of an array of one dimension.
-func checkTexts(ctx context.Context, t *Tree, e Entry) (err error) {
-	a, err := t.Open(ctx, e.Path)
+func checkTexts(ctx context.Context, t *opened.Tree, e tree.Entry) (err error) {
+	a, err := t.Array(ctx, e.Path, false)
 	if err != nil {
 		return err
 	}
@@ -97,7 +91,7 @@ func checkTexts(ctx context.Context, t *Tree, e Entry) (err error) {
 	strs := make([]string, textsAtOnce)
 	for at, n := int64(0), a.NumElems(); at < n && len(a.Shape()) == 1; at += textsAtOnce {
 		part := strs[:min(n-at, textsAtOnce)]
-		if err := a.ReadStrings(ctx, part, rowRegion(at, int64(len(part)))); err != nil {
+		if err := a.ReadStrings(ctx, part, ndarray.Region{Start: []int64{at}, Shape: []int64{int64(len(part))}}); err != nil {
 			return err
 		}
 	}
