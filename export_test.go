@@ -14,6 +14,3 @@ func Isolated(ctx context.Context, location string) (ndarray.Backend, error) {
 	}
 	return a.Backend(), nil
 }
-
-// RefusalOf returns the error for an entry that a format cannot store.
-var RefusalOf = (*Entry).unsupportedIn

@@ -33,7 +33,7 @@ import (
 // ErrParam if the location is an array, ErrCorrupt, and errors.ErrUnsupported for a ctable and for
 // an attribute that the format cannot store.
 func EditGroupAttrs(ctx context.Context, location string, set []ndarray.Attr, remove []string) error {
-	return ndarray.Wrap("write attributes of", shown(location), editGroup(ctx, location, set, remove))
+	return ndarray.Wrap("write attributes of", urlfile.Redact(location), editGroup(ctx, location, set, remove))
 }
 
 func editGroup(ctx context.Context, location string, set []ndarray.Attr, remove []string) error {

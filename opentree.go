@@ -6,9 +6,6 @@ import (
 	"context"
 	"iter"
 
-	"github.com/hyperslab/hyperslab/h5"
-	"github.com/hyperslab/hyperslab/internal/blosc/stores"
-	"github.com/hyperslab/hyperslab/internal/location/locate"
 	"github.com/hyperslab/hyperslab/internal/tree"
 	"github.com/hyperslab/hyperslab/internal/tree/opened"
 	"github.com/hyperslab/hyperslab/ndarray"
@@ -23,9 +20,7 @@ import (
 type Tree struct {
 	Format Format // of the file; B2ND for a Caterva array. It must not be changed.
 
-	tree     *opened.Tree
-	location locate.Location
-	open     tree.ArrayOptions
+	tree *opened.Tree
 }
 
 // OpenTree returns the tree at a location. It uses o.ExternalDir, o.Metadata, o.Missing,
@@ -37,7 +32,7 @@ func OpenTree(ctx context.Context, location string, o *OpenOptions) (*Tree, erro
 	if err != nil {
 		return nil, err
 	}
-	return &Tree{Format: Format(t.Format), tree: t, location: t.Location, open: t.Arrays}, nil
+	return &Tree{Format: Format(t.Format), tree: t}, nil
 }
 
 // Walk yields the object at the location and the objects below it, like Walk of the package. The
@@ -89,13 +84,6 @@ func (t *Tree) Metadata(ctx context.Context, path string) (Metadata, error) {
 	m, err := t.tree.Metadata(ctx, path)
 	return Metadata(m), err
 }
-
-// hdf5 returns the open HDF5 file, or nil for another format and an untrusted file.
-func (t *Tree) hdf5() *h5.File { return t.tree.HDF5() }
-
-// stores returns the open container of python-blosc2, or nil for another format and an untrusted
-// file.
-func (t *Tree) stores() *stores.Store { return t.tree.Stores() }
 
 // Close ends the worker of an untrusted tree, and closes an HDF5 file or a container of
 // python-blosc2.

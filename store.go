@@ -13,6 +13,7 @@ import (
 	"github.com/hyperslab/hyperslab/internal/format/b2store"
 	"github.com/hyperslab/hyperslab/internal/location/locate"
 	"github.com/hyperslab/hyperslab/internal/tree"
+	"github.com/hyperslab/hyperslab/internal/tree/containers"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/b2nd"
 )
@@ -57,11 +58,7 @@ func newStored(ctx context.Context, l locate.Location) (_ *atomicfile.Output, fi
 	if err != nil {
 		return nil, "", err
 	}
-	files := dirFiles{out.Path()}
-	if err = writeEmbed(files); err == nil {
-		file, err = files.begin(key, b2store.ArrayExt)
-	}
-	if err != nil {
+	if file, err = containers.Start(out.Path(), key); err != nil {
 		return nil, "", errors.Join(err, out.Abort())
 	}
 	return out, file, nil

@@ -5,9 +5,9 @@ package hyperslab
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
+	"github.com/hyperslab/hyperslab/internal/tree/treecopy"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -115,13 +115,32 @@ type TreeStats struct {
 // It returns the errors of Tree.Walk and Tree.Open, ErrParam for a source that is one array,
 // ndarray.ErrExists, the context's error, or an error of a read or write.
 func CopyTree(ctx context.Context, dst string, src *Tree, o *TreeOptions) (TreeStats, error) {
-	if o == nil {
-		o = &TreeOptions{}
+	stats, err := treecopy.Copy(ctx, dst, src.tree, orZero(o).internal())
+	return treeStats(stats), ndarray.Wrap("copy tree to", dst, err)
+}
+
+// internal returns the options of package treecopy.
+func (o TreeOptions) internal() *treecopy.Options {
+	x := &treecopy.Options{
+		DryRun: o.DryRun, Overwrite: o.Overwrite, Lock: o.Lock, Exclude: o.Exclude, SkipUnreadable: o.SkipUnreadable, Adjust: o.Adjust,
+		Strings: o.Strings, Format: string(o.Format), Table: o.Table, Workers: o.Workers, Memory: o.Memory, Progress: o.Progress,
 	}
-	d, err := newDestination(ctx, dst, o)
-	c := &treeCopy{losses: losses{options: o}, source: copySource{src}, destination: d}
-	if err == nil {
-		err = c.copy(ctx)
+	if o.Accept != nil {
+		x.Accept = func(p treecopy.Problem) bool { return o.Accept(Problem(p)) }
 	}
-	return c.stats, ndarray.Wrap("copy tree to", dst, errors.Join(err, d.close()))
+	return x
+}
+
+// treeStats returns the statistics of a copy.
+func treeStats(s treecopy.Stats) TreeStats {
+	list := func(from []treecopy.Problem) (out []Problem) {
+		for _, p := range from {
+			out = append(out, Problem(p))
+		}
+		return out
+	}
+	return TreeStats{
+		Groups: s.Groups, Arrays: s.Arrays, Links: s.Links, Attrs: s.Attrs, Types: s.Types, Bytes: s.Bytes,
+		Lost: list(s.Lost), Refused: list(s.Refused), Unreadable: list(s.Unreadable), Changes: list(s.Changes),
+	}
 }

@@ -164,30 +164,3 @@ func TestCopyTree_ReadOnlyCompression(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, stats.Changes)
 }
-
-// TestCopyTree_refusals checks that the refusal of each entry that a format cannot store has a
-// reason, whatever the entry lacks.
-func TestCopyTree_refusals(t *testing.T) {
-	entry := func(kind hyperslab.EntryKind, typ, link, target string, err error) *hyperslab.Entry {
-		return &hyperslab.Entry{Path: "/x", Kind: kind, Type: typ, LinkKind: link, Target: target, Err: err}
-	}
-	var entries []*hyperslab.Entry
-	for _, kind := range []hyperslab.EntryKind{hyperslab.Group, hyperslab.Array, hyperslab.Link, hyperslab.Type, hyperslab.Other, "new"} {
-		for _, typ := range []string{"", "<i4"} {
-			for _, link := range []string{"", "hard", "user-defined"} {
-				for _, target := range []string{"", "/y"} {
-					for _, err := range []error{nil, errors.New(""), hyperslab.ErrLimit} {
-						entries = append(entries, entry(kind, typ, link, target, err))
-					}
-				}
-			}
-		}
-	}
-	for _, f := range []hyperslab.Format{hyperslab.B2ND, hyperslab.HDF5, hyperslab.Bcolz, hyperslab.Directory, hyperslab.B2Z, hyperslab.B2D, hyperslab.B2E, hyperslab.NPY} {
-		for _, e := range entries {
-			text := hyperslab.RefusalOf(e, f).Error()
-			require.NotRegexp(t, `  |: in |: $|:$| : |^ |: to `, text, "%+v", e)
-			require.Contains(t, text, "in format "+string(f))
-		}
-	}
-}

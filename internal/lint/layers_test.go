@@ -54,6 +54,7 @@ var layers = []struct {
 	{"internal/tree/isolated", 64, false},
 	{"internal/tree/treetest", 65, false},
 	{"internal/draft", 66, false},
+	{"internal/tree/treecopy", 67, false},
 	{"internal/tree/opened", 65, false},
 	{"internal/tree/treediff", 68, false},
 	{"internal/format/npy", 15, false},

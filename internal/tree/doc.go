@@ -8,6 +8,9 @@
 // wherever the bytes come from. Package opener has the list of the drivers, and package isolated
 // runs any of them in a worker process.
 //
+// A Format may also have a Target, which writes copies of trees. Package treecopy plans a copy, and
+// the Target uses it as a Copier.
+//
 // # Abilities
 //
 // A Tree may have abilities beyond the interface, for example access to the open HDF5 file. Each is

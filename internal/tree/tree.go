@@ -131,6 +131,10 @@ type Format struct {
 	// Part returns the Source of the array at a path that is a file or directory of its own, and
 	// the path in it. Nil: the arrays of the format are in one file.
 	Part func(s *Source, path string) (part *Source, rest string, err error)
+
+	// Target returns the target of a copy. table is set for a table of python-blosc2 instead of a
+	// tree of arrays. Nil: a tree cannot be copied to the format.
+	Target func(c Copier, table bool) Target
 }
 
 // As returns the tree t, or the first tree in its chain of methods Unwrap, as a T.

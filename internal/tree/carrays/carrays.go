@@ -20,9 +20,10 @@ import (
 // Format returns the driver.
 func Format() tree.Format {
 	return tree.Format{
-		Name:  detect.Bcolz,
-		Match: func(_ []byte, s *tree.Source) bool { return s.Is(detect.Bcolz) },
-		Open:  Open,
+		Name:   detect.Bcolz,
+		Match:  func(_ []byte, s *tree.Source) bool { return s.Is(detect.Bcolz) },
+		Open:   Open,
+		Target: newTarget,
 	}
 }
 

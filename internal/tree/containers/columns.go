@@ -252,6 +252,7 @@ func openColumn(s *stores.Store, x *stores.Object, name string) (_ *column, err 
 	return c, nil
 }
 
+// rowRegion returns the region of n rows of an array of one dimension.
 func rowRegion(first, n int64) ndarray.Region {
 	return ndarray.Region{Start: []int64{first}, Shape: []int64{n}}
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path"
 
 	"github.com/hyperslab/hyperslab/internal/blosc/stores"
 	"github.com/hyperslab/hyperslab/internal/errs"
@@ -29,6 +30,7 @@ func Format(kind string) tree.Format {
 		Open: func(ctx context.Context, s *tree.Source, _ *tree.OpenOptions) (tree.Tree, error) {
 			return open(ctx, s, kind)
 		},
+		Target: func(c tree.Copier, table bool) tree.Target { return newTarget(c, kind, table) },
 	}
 }
 
@@ -45,7 +47,24 @@ type store struct {
 	open *stores.Store
 }
 
-var _ Holder = (*store)(nil)
+var (
+	_ Holder        = (*store)(nil)
+	_ frames.Opener = (*store)(nil)
+)
+
+// OpenFrame implements frames.Opener.
+func (t *store) OpenFrame(at string) (*stores.Frame, string, error) {
+	s := t.Store()
+	if s == nil {
+		return nil, "", nil
+	}
+	x, err := s.Object(at)
+	if err != nil || x.Table != nil || x.Kind != "" || x.Embedded.Remote != "" {
+		return nil, "", nil // opening the array returns the reason
+	}
+	f, err := s.Frame(x)
+	return f, path.Ext(x.Member.Name), err
+}
 
 // open opens a store. The structure of an untrusted one is checked, and each frame in it when it is
 // opened.

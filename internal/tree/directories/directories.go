@@ -6,8 +6,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 
+	"github.com/hyperslab/hyperslab/internal/blosc/stores"
 	"github.com/hyperslab/hyperslab/internal/files/regularfile"
 	"github.com/hyperslab/hyperslab/internal/format/detect"
 	"github.com/hyperslab/hyperslab/internal/tree"
@@ -24,35 +26,33 @@ func Format() tree.Format {
 		Open: func(ctx context.Context, s *tree.Source, _ *tree.OpenOptions) (tree.Tree, error) {
 			return &directory{s}, ctx.Err()
 		},
-		Part: part,
+		Part:   part,
+		Target: newTarget,
 	}
 }
 
 // CheckNamed returns an error for the path of the root of a directory.
 func CheckNamed(dir, path string) error { return tree.CheckNamed("a directory holds", dir, path) }
 
-// Holder is the ability of a trusted directory to name the files of its arrays.
-type Holder interface {
-	// Frame returns the file of the frame with the array at a path, or "" if it is an array of
-	// bcolz or the directory is untrusted.
-	Frame(path string) (string, error)
-}
-
 // directory is an open directory. The arrays of an untrusted one are checked one by one.
 type directory struct{ s *tree.Source }
 
-var _ Holder = (*directory)(nil)
+var _ frames.Opener = (*directory)(nil)
 
-// Frame implements Holder.
-func (d *directory) Frame(path string) (string, error) {
+// OpenFrame implements frames.Opener. It opens no sparse frame.
+func (d *directory) OpenFrame(path string) (*stores.Frame, string, error) {
 	if d.s.Trust != nil {
-		return "", nil
+		return nil, "", nil
 	}
 	file, format, _, err := Find(d.s.Path, path)
-	if format != detect.B2ND {
-		return "", err
+	if format != detect.B2ND || err != nil {
+		return nil, "", err
 	}
-	return file, err
+	if info, err := os.Stat(file); err != nil || !info.Mode().IsRegular() {
+		return nil, "", err
+	}
+	f, err := stores.OpenFrame(file)
+	return f, filepath.Ext(file), err
 }
 
 func (d *directory) Close() error { return d.s.Close() }

@@ -22,9 +22,10 @@ import (
 // Format returns the driver.
 func Format() tree.Format {
 	return tree.Format{
-		Name:  detect.HDF5,
-		Match: func(_ []byte, s *tree.Source) bool { return s.Is(detect.HDF5) },
-		Open:  open,
+		Name:   detect.HDF5,
+		Match:  func(_ []byte, s *tree.Source) bool { return s.Is(detect.HDF5) },
+		Open:   open,
+		Target: newTarget,
 	}
 }
 

@@ -1,7 +1,7 @@
-// CopyTree from HDF5 to HDF5. Package h5copy copies the groups, links, committed datatypes,
-// attributes and references; CopyTree creates the arrays and copies their elements.
+// Copies of HDF5 trees to HDF5. Package h5copy copies the groups, links, committed datatypes,
+// attributes and references; the copy of the tree creates the arrays and copies their elements.
 
-package hyperslab
+package h5tree
 
 import (
 	"cmp"
@@ -15,19 +15,21 @@ import (
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/internal/hdf5/dimscale"
 	"github.com/hyperslab/hyperslab/internal/hdf5/h5copy"
+	"github.com/hyperslab/hyperslab/internal/tree"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/hdf5"
 )
 
-// hdf5Copy copies a trusted HDF5 file, or a group of it, to HDF5. The h5copy.Copier runs twice: in
-// a dry run it finds the references and attributes that cannot be kept.
+// nativeCopy copies a trusted HDF5 file, or a group of it, to HDF5. The h5copy.Copier runs twice:
+// in a dry run it finds the references and attributes that cannot be kept.
 //
 // The Copier follows hard links in creation order, but Walk lists an object at the first of its
 // paths in the order of names. Therefore each path of the Copier is mapped to the path of Walk.
-type hdf5Copy struct {
-	c      *treeCopy
+type nativeCopy struct {
+	c      tree.Copier
+	src    *h5.File
 	root   string                    // path of the source's root, "" for "/"
-	arrays map[string]*treeItem      // by path in the source
+	arrays map[string]*tree.Item     // by path in the source
 	copied map[string]bool           // paths in the source of all objects and links to create
 	first  map[string]string         // by path of a further hard link: the path of its object
 	attrs  map[string][]ndarray.Attr // by path: those of an object that has others of an unknown type
@@ -35,8 +37,12 @@ type hdf5Copy struct {
 	copier *h5copy.Copier
 	dst    *h5.File // nil in the dry run
 	labels []axisLabel
-	types  []string // paths of committed datatypes in the source
+	types  []string        // paths of committed datatypes in the source
+	parts  map[h5part]bool // of objects that are recorded as unreadable
 }
+
+// h5part is a part of an object of the source.
+type h5part struct{ from, what string }
 
 // axisLabel is the label of a dimension whose scale is not copied.
 type axisLabel struct {
@@ -45,28 +51,28 @@ type axisLabel struct {
 	name       string
 }
 
-func newHDF5Copy(c *treeCopy) *hdf5Copy {
-	return &hdf5Copy{c: c, root: c.source.prefix(), attrs: make(map[string][]ndarray.Attr)}
+func newNative(c tree.Copier, f *h5.File) *nativeCopy {
+	return &nativeCopy{c: c, src: f, root: c.Source().Prefix(), attrs: make(map[string][]ndarray.Attr), parts: make(map[h5part]bool)}
 }
 
 // planEntry plans the copy of an object, unless that depends on its element type. It reports
 // whether it did.
-func (n *hdf5Copy) planEntry(item *treeItem) bool {
-	e := item.entry
+func (n *nativeCopy) planEntry(item *tree.Item) bool {
+	e, plan := item.Entry, n.c.Plan()
 	switch {
-	case e.Kind == Array && errors.Is(e.Err, ndarray.ErrType):
-		item.asStored = true
-		n.c.addArray(item)
+	case e.Kind == tree.Array && errors.Is(e.Err, ndarray.ErrType):
+		item.AsStored = true
+		n.c.AddArray(item)
 	case e.Err != nil:
 		return false
-	case e.Kind == Group:
-		n.c.groups = append(n.c.groups, item)
-		n.c.stats.Groups++
-	case e.Kind == Type:
+	case e.Kind == tree.Group:
+		plan.Groups = append(plan.Groups, item)
+		plan.Counts.Groups++
+	case e.Kind == tree.Type:
 		n.types = append(n.types, e.Path)
-	case e.Kind == Link:
-		n.c.links = append(n.c.links, item)
-		n.c.stats.Links++
+	case e.Kind == tree.Link:
+		plan.Links = append(plan.Links, item)
+		plan.Counts.Links++
 	default:
 		return false
 	}
@@ -74,23 +80,23 @@ func (n *hdf5Copy) planEntry(item *treeItem) bool {
 }
 
 // plan records the losses and changes that a dry run finds.
-func (n *hdf5Copy) plan(ctx context.Context) error {
-	c := n.c
-	n.arrays, n.copied, n.first = make(map[string]*treeItem), make(map[string]bool), make(map[string]string)
-	for _, item := range c.arrays {
-		n.arrays[item.from] = item
+func (n *nativeCopy) plan(ctx context.Context) error {
+	c, plan := n.c, n.c.Plan()
+	n.arrays, n.copied, n.first = make(map[string]*tree.Item), make(map[string]bool), make(map[string]string)
+	for _, item := range plan.Arrays {
+		n.arrays[item.From] = item
 	}
-	for _, list := range [][]*treeItem{c.groups, c.arrays, c.links} {
+	for _, list := range [][]*tree.Item{plan.Groups, plan.Arrays, plan.Links} {
 		for _, item := range list {
-			n.copied[item.from] = true
+			n.copied[item.From] = true
 		}
 	}
 	for _, at := range n.types {
 		n.copied[at] = true
 	}
-	for _, item := range c.links {
-		if item.entry.LinkKind == h5.HardLink.String() {
-			n.first[item.from] = strings.TrimSuffix(item.entry.Target, "/")
+	for _, item := range plan.Links {
+		if item.Entry.LinkKind == h5.HardLink.String() {
+			n.first[item.From] = strings.TrimSuffix(item.Entry.Target, "/")
 		}
 	}
 	if err := n.planScales(); err != nil {
@@ -99,22 +105,22 @@ func (n *hdf5Copy) plan(ctx context.Context) error {
 	if err := n.run(ctx, ""); err != nil {
 		return err
 	}
-	c.arrays = slices.DeleteFunc(c.arrays, func(item *treeItem) bool { return c.leftOut(item.from) })
-	c.stats.Types += n.copier.Types
-	c.stats.Attrs += n.copier.Attributes
+	plan.Arrays = slices.DeleteFunc(plan.Arrays, func(item *tree.Item) bool { return c.LeftOut(item.From) })
+	plan.Counts.Types += n.copier.Types
+	plan.Counts.Attrs += n.copier.Attributes
 	for _, p := range n.copier.Problems {
 		from, what := n.problem(p)
 		if p.Kind == h5copy.Dangling {
-			c.report(from, what, "to deleted objects", "they become null")
+			c.Report(from, what, "to deleted objects", "they become null")
 		} else {
-			c.lose(from, what, p.Err)
+			c.Lose(from, what, p.Err)
 		}
 	}
 	return nil
 }
 
 // problem returns the path in the source and the name of the part.
-func (n *hdf5Copy) problem(p h5copy.Problem) (from, what string) {
+func (n *nativeCopy) problem(p h5copy.Problem) (from, what string) {
 	if from = n.from(p.Path); p.Path == h5copy.Nameless {
 		from = "a datatype without a name"
 	}
@@ -125,12 +131,12 @@ func (n *hdf5Copy) problem(p h5copy.Problem) (from, what string) {
 }
 
 // write writes the new file.
-func (n *hdf5Copy) write(ctx context.Context, file string) (err error) {
+func (n *nativeCopy) write(ctx context.Context, file string) (err error) {
 	directory, err := targetDirectory(file)
 	if err != nil {
 		return err
 	}
-	g := n.c.source.hdf5().Root()
+	g := n.src.Root()
 	if n.root != "" {
 		if g, err = g.OpenGroup(n.root); err != nil {
 			return err
@@ -148,41 +154,41 @@ func (n *hdf5Copy) write(ctx context.Context, file string) (err error) {
 	for _, p := range n.copier.Problems { // references to objects that could not be read
 		if !slices.ContainsFunc(found, func(x h5copy.Problem) bool { return x.Kind == p.Kind && x.Path == p.Path && x.What == p.What }) {
 			from, what := n.problem(p)
-			n.c.unreadablePart(from, what, p.Err)
+			n.c.UnreadablePart(from, what, p.Err)
 		}
 	}
 	return n.labelAxes()
 }
 
 // run copies the tree, or makes a dry run.
-func (n *hdf5Copy) run(ctx context.Context, directory string) error {
+func (n *nativeCopy) run(ctx context.Context, directory string) error {
 	o := h5copy.Options{
-		Directory: directory, AllowMissing: true, ExternalDir: n.c.source.open.ExternalDir, WithoutTimes: true,
+		Directory: directory, AllowMissing: true, ExternalDir: n.c.Source().ExternalDir, WithoutTimes: true,
 		Exclude: func(at string) bool {
 			i := strings.LastIndexByte(at, '/')
 			return !n.copied[n.listed(n.root+at[:i])+at[i:]]
 		},
 		Dataset: n.dataset, UnknownAttributes: n.unknownAttributes,
 	}
-	if n.c.options.SkipUnreadable {
+	if n.c.Plan().SkipUnreadable {
 		o.Unreadable = func(at string, err error) bool { return n.unreadable(ctx, at, err) }
 	}
-	n.copier = h5copy.New(n.c.source.hdf5(), n.dst, o)
+	n.copier = h5copy.New(n.src, n.dst, o)
 	err := n.copier.Group(ctx, "/"+n.root)
 	if e, ok := errors.AsType[*h5copy.PathError](err); ok {
 		return fmt.Errorf("%s: %w", n.from(e.Path), e.Err)
 	}
-	n.c.brokenLinks()
+	n.c.BrokenLinks()
 	return err
 }
 
 // from returns the path of an object in the source. at is its path in the target.
-func (n *hdf5Copy) from(at string) string {
+func (n *nativeCopy) from(at string) string {
 	return cmp.Or(n.listed(n.root+strings.TrimSuffix(at, "/")), "/")
 }
 
 // listed returns the path at which Walk lists the object at a path of the source; "" for "/".
-func (n *hdf5Copy) listed(at string) string {
+func (n *nativeCopy) listed(at string) string {
 	if len(n.first) == 0 {
 		return at
 	}
@@ -197,7 +203,7 @@ func (n *hdf5Copy) listed(at string) string {
 }
 
 // unreadable records an object, or a part of an object, that cannot be read.
-func (n *hdf5Copy) unreadable(ctx context.Context, at string, err error) bool {
+func (n *nativeCopy) unreadable(ctx context.Context, at string, err error) bool {
 	if e, ok := errors.AsType[*h5copy.PathError](err); ok {
 		err = e.Err
 	}
@@ -206,64 +212,64 @@ func (n *hdf5Copy) unreadable(ctx context.Context, at string, err error) bool {
 	if part {
 		err = p.Err
 	}
-	if !n.c.skips(ctx, err) {
+	if !n.c.Skips(ctx, err) {
 		return false
 	}
 	if part {
-		same := func(x Problem) bool { return x.Path == from && x.What == p.Part }
-		if !slices.ContainsFunc(n.c.stats.Unreadable, same) {
-			n.c.unreadablePart(from, p.Part, err)
+		if part := (h5part{from, p.Part}); !n.parts[part] { // the dry run may have recorded it
+			n.parts[part] = true
+			n.c.UnreadablePart(from, p.Part, err)
 		}
 		return true
 	}
-	what := Type
+	what := tree.Type
 	if item := n.arrays[from]; item != nil {
-		what = Array
-		n.c.stats.Arrays--
+		what = tree.Array
+		n.c.Plan().Counts.Arrays--
 		if n.dst == nil {
-			n.c.stats.Bytes -= item.bytes
+			n.c.Plan().Counts.Bytes -= item.Bytes
 		}
 	}
-	if what == Type && n.dst != nil {
-		n.c.stats.Types--
+	if what == tree.Type && n.dst != nil {
+		n.c.Plan().Counts.Types--
 	}
-	n.c.unreadable(from, string(what), err)
+	n.c.Unreadable(from, string(what), err)
 	n.copied[from] = false
 	return true
 }
 
 // unknownAttributes copies the attributes of an object, except those of an unknown type.
-func (n *hdf5Copy) unknownAttributes(ctx context.Context, o, made h5.Object, at string) error {
+func (n *nativeCopy) unknownAttributes(ctx context.Context, o, made h5.Object, at string) error {
 	if made != nil {
 		return hdf5.WriteAttrs(made, n.attrs[at])
 	}
 	attrs, err := hdf5.ReadAttrs(ctx, o)
 	if err == nil {
-		n.attrs[at] = n.c.keep(n.from(at), attrs, false)
+		n.attrs[at] = n.c.Keep(n.from(at), attrs, false)
 	}
 	return err
 }
 
 // dataset creates an array and copies its elements. The Copier copies elements with references.
-func (n *hdf5Copy) dataset(ctx context.Context, _ *h5.Dataset, info h5.DatasetInfo, at string) (made bool, err error) {
+func (n *nativeCopy) dataset(ctx context.Context, _ *h5.Dataset, info h5.DatasetInfo, at string) (made bool, err error) {
 	item := n.arrays[n.from(at)]
 	refs := h5copy.Refers(info.Datatype)
-	made = !item.asStored && !(refs && info.FillKind == h5.FillValue)
+	made = !item.AsStored && !(refs && info.FillKind == h5.FillValue)
 	if n.dst == nil {
 		switch {
 		case !made:
 		case info.Layout == h5.Virtual:
-			n.c.report(item.from, "layout", "virtual", "the elements are stored in the target")
+			n.c.Report(item.From, "layout", "virtual", "the elements are stored in the target")
 		case len(info.External) > 0:
-			n.c.report(item.from, "layout", "external files", "the elements are stored in the target")
+			n.c.Report(item.From, "layout", "external files", "the elements are stored in the target")
 		}
-		if made && item.keepsType && info.Datatype.Committed != 0 {
+		if made && item.KeepsType && info.Datatype.Committed != 0 {
 			_, err = n.copier.Committed(info.Datatype)
 		}
 		return made, err
 	}
 	o := hdf5.CreateOptions{}
-	if item.keepsType {
+	if item.KeepsType {
 		o.Like = &info
 		if len(info.External) > 0 {
 			info.Alloc = h5.AllocDefault // the elements move into the file
@@ -276,13 +282,13 @@ func (n *hdf5Copy) dataset(ctx context.Context, _ *h5.Dataset, info h5.DatasetIn
 			defer func() { err = errors.Join(err, o.Committed.Close()) }()
 		}
 	}
-	create := func(item *treeItem) (ndarray.Backend, error) {
-		spec := *item.spec
+	create := func(item *tree.Item) (ndarray.Backend, error) {
+		spec := *item.Spec
 		spec.AxisNames, spec.Comment = nil, ""
 		return hdf5.CreateIn(n.dst, at, spec, &o)
 	}
 	var failed error
-	err = n.c.count(item, func(progress func(ndarray.Progress)) (err error) {
+	err = n.c.Count(item, func(progress func(ndarray.Progress)) (err error) {
 		var b ndarray.Backend
 		switch {
 		case !made:
@@ -291,9 +297,9 @@ func (n *hdf5Copy) dataset(ctx context.Context, _ *h5.Dataset, info h5.DatasetIn
 				err = b.Close()
 			}
 		default:
-			err = n.c.copyElements(ctx, item, create, progress)
+			err = n.c.CopyElements(ctx, item, create, progress)
 		}
-		if err != nil && n.c.skips(ctx, err) {
+		if err != nil && n.c.Skips(ctx, err) {
 			failed, err = err, nil
 		}
 		return err
@@ -302,12 +308,12 @@ func (n *hdf5Copy) dataset(ctx context.Context, _ *h5.Dataset, info h5.DatasetIn
 }
 
 // planScales reports dimension scales that are not copied.
-func (n *hdf5Copy) planScales() error {
-	for _, item := range n.c.arrays {
-		if item.asStored || item.spec.AxisNames == nil {
+func (n *nativeCopy) planScales() error {
+	for _, item := range n.c.Plan().Arrays {
+		if item.AsStored || item.Spec.AxisNames == nil {
 			continue
 		}
-		axes, err := dimscale.Read(n.c.source.hdf5().Root(), item.from, len(item.spec.Shape))
+		axes, err := dimscale.Read(n.src.Root(), item.From, len(item.Spec.Shape))
 		if err != nil {
 			return err
 		}
@@ -317,11 +323,11 @@ func (n *hdf5Copy) planScales() error {
 				if n.arrays[n.listed(at)] != nil {
 					kept++
 				} else {
-					n.c.report(item.from, fmt.Sprintf("scale of dimension %d", k), at, "the copy does not contain it; its name is kept as dimension name")
+					n.c.Report(item.From, fmt.Sprintf("scale of dimension %d", k), at, "the copy does not contain it; its name is kept as dimension name")
 				}
 			}
 			if kept == 0 && len(axis.Scales) > 0 && axis.Label == "" {
-				n.labels = append(n.labels, axisLabel{item.from, item.path, k, item.spec.AxisNames[k]})
+				n.labels = append(n.labels, axisLabel{item.From, item.Path, k, item.Spec.AxisNames[k]})
 			}
 		}
 	}
@@ -329,9 +335,9 @@ func (n *hdf5Copy) planScales() error {
 }
 
 // labelAxes writes the labels of dimensions whose scales are not copied.
-func (n *hdf5Copy) labelAxes() error {
+func (n *nativeCopy) labelAxes() error {
 	for _, x := range n.labels {
-		if n.c.leftOut(x.from) {
+		if n.c.LeftOut(x.from) {
 			continue
 		}
 		d, err := n.dst.Root().OpenDataset(x.path)

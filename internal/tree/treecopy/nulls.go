@@ -1,6 +1,6 @@
-// Null elements in CopyTree: targets other than a CTable get an array of bool for them.
+// Null elements: targets other than a CTable get an array of bool for them.
 
-package hyperslab
+package treecopy
 
 import (
 	"context"
@@ -8,26 +8,27 @@ import (
 	"slices"
 
 	"github.com/hyperslab/hyperslab/internal/format/b2store"
+	"github.com/hyperslab/hyperslab/internal/tree"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
 // planNulls plans an array of bool for each array with null elements, unless the source has it.
-func (c *treeCopy) planNulls() {
+func (c *copier) planNulls() {
 	has := func(path string) bool {
-		return slices.ContainsFunc(c.arrays, func(item *treeItem) bool { return item.path == path })
+		return slices.ContainsFunc(c.plan.Arrays, func(item *tree.Item) bool { return item.Path == path })
 	}
-	for _, item := range slices.Clone(c.arrays) {
-		if item.nulls == 0 || item.objects { // the JSON of objects has null
+	for _, item := range slices.Clone(c.plan.Arrays) {
+		if item.Nulls == 0 || item.Objects { // the JSON of objects has null
 			continue
 		}
-		mask := &treeItem{from: item.from, path: item.path + b2store.NotNull, most: item.most, notNull: true}
-		mask.spec = &ndarray.Spec{Shape: item.spec.Shape[:1], DType: ndarray.DTypeOf[bool]()}
-		mask.bytes = item.spec.Shape[0]
-		c.report(item.from, "nulls", fmt.Sprintf("%d null elements", item.nulls), fmt.Sprintf("%s stores their values, and false in %s", c.target.traits().format, mask.path))
-		if err := c.target.checkName(mask.path, false); !has(mask.path) && err != nil {
-			c.lose(item.from, "nulls", err)
-		} else if !has(mask.path) {
-			c.addArray(mask)
+		mask := &tree.Item{From: item.From, Path: item.Path + b2store.NotNull, Workers: item.Workers, NotNull: true}
+		mask.Spec = &ndarray.Spec{Shape: item.Spec.Shape[:1], DType: ndarray.DTypeOf[bool]()}
+		mask.Bytes = item.Spec.Shape[0]
+		c.Report(item.From, "nulls", fmt.Sprintf("%d null elements", item.Nulls), fmt.Sprintf("%s stores their values, and false in %s", c.target.Traits().Format, mask.Path))
+		if err := c.target.CheckName(mask.Path, false); !has(mask.Path) && err != nil {
+			c.Lose(item.From, "nulls", err)
+		} else if !has(mask.Path) {
+			c.AddArray(mask)
 		}
 	}
 }

@@ -1,6 +1,6 @@
-// The parts of a source that CopyTree cannot copy.
+// The parts of a source that a copy cannot contain.
 
-package hyperslab
+package treecopy
 
 import (
 	"context"
@@ -16,8 +16,8 @@ import (
 // losses are the statistics of a copy, with the parts of the source that the target cannot
 // represent.
 type losses struct {
-	options *TreeOptions
-	stats   TreeStats
+	options *Options
+	stats   Stats
 	refused []Problem // losses that are not accepted
 	without []string  // paths of the source that are left out
 	closed  []string  // the groups among them that the target cannot represent
@@ -25,16 +25,16 @@ type losses struct {
 
 // loseObject records an object that the target cannot represent. All objects in it and links to it
 // are lost too.
-func (l *losses) loseObject(path string, kind EntryKind, err error) {
-	l.lose(path, string(kind), err)
+func (l *losses) loseObject(path string, kind tree.Kind, err error) {
+	l.Lose(path, string(kind), err)
 	l.without = append(l.without, path)
-	if kind == Group {
+	if kind == tree.Group {
 		l.closed = append(l.closed, path)
 	}
 }
 
-// lose records a part that the target cannot represent.
-func (l *losses) lose(path, what string, err error) {
+// Lose records a part that the target cannot represent.
+func (l *losses) Lose(path, what string, err error) {
 	p := Problem{Path: path, What: what, Err: tree.WithoutPath(err)}
 	if l.options.Accept != nil && l.options.Accept(p) {
 		l.stats.Lost = append(l.stats.Lost, p)
@@ -43,34 +43,34 @@ func (l *losses) lose(path, what string, err error) {
 	}
 }
 
-// unreadable records an object that cannot be read.
-func (l *losses) unreadable(path, what string, err error) {
+// Unreadable records an object that cannot be read.
+func (l *losses) Unreadable(path, what string, err error) {
 	if !l.options.SkipUnreadable {
-		l.loseObject(path, EntryKind(what), err)
+		l.loseObject(path, tree.Kind(what), err)
 		return
 	}
-	l.unreadablePart(path, what, err)
+	l.UnreadablePart(path, what, err)
 	l.without = append(l.without, path)
 }
 
-// unreadablePart records a part of an object that cannot be read. The object itself is copied.
-func (l *losses) unreadablePart(path, what string, err error) {
+// UnreadablePart records a part of an object that cannot be read. The object itself is copied.
+func (l *losses) UnreadablePart(path, what string, err error) {
 	l.stats.Unreadable = append(l.stats.Unreadable, Problem{Path: path, What: what, Err: tree.WithoutPath(err)})
 }
 
-// report records a change that needs no acceptance.
-func (l *losses) report(path, what, value, reason string) {
+// Report records a change that needs no acceptance.
+func (l *losses) Report(path, what, value, reason string) {
 	p := Problem{Path: path, What: fmt.Sprintf("%s (%s)", what, value), Err: errs.Mark(errors.New(reason), errors.ErrUnsupported)}
 	l.stats.Changes = append(l.stats.Changes, p)
 }
 
-// skips reports whether the object that caused an error is left out.
-func (l *losses) skips(ctx context.Context, err error) bool {
+// Skips reports whether the object that caused an error is left out.
+func (l *losses) Skips(ctx context.Context, err error) bool {
 	return l.options.SkipUnreadable && tree.Unreadable(err) && ctx.Err() == nil
 }
 
-// leftOut reports whether a path, or a group that contains it, is left out.
-func (l *losses) leftOut(path string) bool {
+// LeftOut reports whether a path, or a group that contains it, is left out.
+func (l *losses) LeftOut(path string) bool {
 	return slices.ContainsFunc(l.without, func(x string) bool { return path == x || strings.HasPrefix(path, x+"/") })
 }
 
@@ -83,24 +83,29 @@ func (l *losses) closedGroup(path string) (group string, ok bool) {
 	return l.closed[i], true
 }
 
+// Excluded reports whether the caller leaves out the object at a path of the source.
+func (l *losses) Excluded(path string) bool {
+	return l.options.Exclude != nil && l.options.Exclude(path)
+}
+
 // unsupportedIn returns the error for an object or a link that a format cannot store.
-func (e *Entry) unsupportedIn(f Format) error {
-	return fmt.Errorf("%w: %s in format %s", errors.ErrUnsupported, e.form(), f)
+func unsupportedIn(format string, e *tree.Entry) error {
+	return fmt.Errorf("%w: %s in format %s", errors.ErrUnsupported, form(e), format)
 }
 
 // form describes the entry in a refusal. It is not empty.
-func (e *Entry) form() string {
+func form(e *tree.Entry) string {
 	text := func(first, rest string) string { return strings.TrimSpace(first + " " + rest) }
 	switch {
 	case e.Err != nil && e.Err.Error() != "":
 		return e.Err.Error()
-	case e.Kind == Link && e.Target != "":
+	case e.Kind == tree.Link && e.Target != "":
 		return text(e.LinkKind, "link to "+e.Target)
-	case e.Kind == Link:
+	case e.Kind == tree.Link:
 		return text(e.LinkKind, "link")
-	case e.Kind == Type:
+	case e.Kind == tree.Type:
 		return text("the committed datatype", e.Type)
-	case e.Kind == Other:
+	case e.Kind == tree.Other:
 		return text("a file or an object that is no array", e.Type)
 	case e.Type == "":
 		return fmt.Sprintf("%v without a datatype", e.Kind)

@@ -1,6 +1,6 @@
-// CopyTree to a CTable of python-blosc2.
+// Copies of trees to a CTable of python-blosc2.
 
-package hyperslab
+package containers
 
 import (
 	"context"
@@ -15,72 +15,76 @@ import (
 	"github.com/hyperslab/hyperslab/internal/format/b2store"
 	"github.com/hyperslab/hyperslab/internal/format/msgpack"
 	"github.com/hyperslab/hyperslab/internal/grid"
-	"github.com/hyperslab/hyperslab/internal/tree/containers"
+	"github.com/hyperslab/hyperslab/internal/tree"
+	"github.com/hyperslab/hyperslab/internal/tree/frames"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/b2nd"
 )
 
 const (
-	textRows   = 1 << 14 // strings that are copied in one step
-	rowsAtOnce = 1 << 16 // marks of null rows that are copied in one step
+	textRows = 1 << 14 // strings that are copied in one step
+	maskRows = 1 << 16 // marks of null rows that are copied in one step
 )
 
 // tableTarget is a CTable in a .b2z or .b2d. Its arrays are columns.
 type tableTarget struct {
-	frameTarget
+	frames.Target
+	kind      string           // B2Z or B2D
 	fromTable bool             // the source is a table too
 	columns   []map[string]any // entries of the schema
 }
 
-func (t *tableTarget) traits() traits {
-	k := t.frameTarget.traits()
-	k.text = true
+func (t *tableTarget) Traits() tree.Traits {
+	k := t.Target.Traits()
+	k.Text, k.Nulls = true, true
 	return k
 }
 
-func (t *tableTarget) checkName(at string, group bool) error {
+func (t *tableTarget) CheckName(at string, group bool) error {
 	if at != "/" && group && !t.fromTable {
 		return fmt.Errorf("%w: a CTable holds columns and no groups", errors.ErrUnsupported)
 	}
 	return nil // check examines the column
 }
 
-// plan leaves out the groups of a table, which are parts of the names of its columns.
-func (t *tableTarget) plan(item *treeItem) (bool, error) {
-	if item.entry.Kind != Group {
+// Plan leaves out the groups of a table, which are parts of the names of its columns.
+func (t *tableTarget) Plan(item *tree.Item) (bool, error) {
+	if item.Entry.Kind != tree.Group {
 		return false, nil
 	}
-	if item.path == "/" {
-		t.fromTable = item.entry.Type == containers.Table
+	if item.Path == "/" {
+		t.fromTable = item.Entry.Type == Table
 		return false, nil
 	}
 	return true, nil
 }
 
-// complete removes the masks of the source. A CTable has its own.
-func (t *tableTarget) complete(context.Context) error {
+// Complete removes the masks of the source. A CTable has its own.
+func (t *tableTarget) Complete(context.Context) error {
 	masks := make(map[string]bool)
-	for _, item := range t.c.arrays {
-		if item.nullable {
-			masks[item.path+b2store.NotNull] = true
+	for _, item := range t.Copy.Plan().Arrays {
+		if item.Nullable {
+			masks[item.Path+b2store.NotNull] = true
 		}
 	}
-	t.c.arrays = slices.DeleteFunc(t.c.arrays, func(item *treeItem) bool {
-		if masks[item.path] {
-			t.c.stats.Arrays--
-			t.c.stats.Bytes -= item.bytes
+	t.Copy.Plan().Arrays = slices.DeleteFunc(t.Copy.Plan().Arrays, func(item *tree.Item) bool {
+		if masks[item.Path] {
+			t.Copy.Plan().Counts.Arrays--
+			t.Copy.Plan().Counts.Bytes -= item.Bytes
 		}
-		return masks[item.path]
+		return masks[item.Path]
 	})
 	return nil
 }
 
-// sourceTable returns the table that the source is, or nil.
+// sourceTable returns the table that the source is, or nil. It also returns nil for the table of an
+// untrusted file, which a worker reads.
 func (t *tableTarget) sourceTable() *stores.Table {
-	if !t.fromTable {
+	s := storeOf(t.Copy)
+	if !t.fromTable || s == nil {
 		return nil
 	}
-	return t.c.source.table()
+	return s.Table(t.Copy.Source().Root)
 }
 
 // columnOf returns the name of a column in the schema for the path of an array in the target. The
@@ -103,9 +107,9 @@ func columnFile(column string) string {
 	return "/" + b2store.TableColumns + "/" + b2store.ColumnPath(column)
 }
 
-// check returns an error unless an array can be a column of the table: by its name, its elements
+// Check returns an error unless an array can be a column of the table: by its name, its elements
 // and its number of rows.
-func (t *tableTarget) check(at string, spec ndarray.Spec, rows int64) error {
+func (t *tableTarget) Check(at string, spec ndarray.Spec, rows int64) error {
 	name := strings.TrimPrefix(at, "/")
 	if strings.HasPrefix(name, "_") {
 		return fmt.Errorf("%w: column name %q: got an underscore at the start, which is reserved in a CTable", errors.ErrUnsupported, name)
@@ -249,105 +253,105 @@ func (s *columnSource) ReadRegion(ctx context.Context, dst []byte, r ndarray.Reg
 // Close closes the source.
 func (s *columnSource) Close() error { return s.from.Close() }
 
-// source returns the elements of a column.
-func (t *tableTarget) source(a *ndarray.Array, item *treeItem) (*ndarray.Array, error) {
-	if item.spec.DType.Kind == ndarray.String {
+// Source returns the elements of a column.
+func (t *tableTarget) Source(a *ndarray.Array, item *tree.Item) (*ndarray.Array, error) {
+	if item.Spec.DType.Kind == ndarray.String {
 		return a, nil
 	}
-	kind, err := columnKind(*item.spec)
+	kind, err := columnKind(*item.Spec)
 	if err != nil {
 		return nil, errors.Join(err, a.Close())
 	}
-	spec := columnSpec(*item.spec, kind)
+	spec := columnSpec(*item.Spec, kind)
 	m := a.Meta()
 	m.DType, m.Shape, m.ReadOnly, m.Nullable, m.MaxShape, m.AxisNames, m.Fill = spec.DType, spec.Shape, true, false, nil, nil, nil
-	if len(m.Shape) != len(a.Shape()) || item.field != nil {
+	if len(m.Shape) != len(a.Shape()) || item.Field != nil {
 		m.ChunkShape, m.BlockShape = nil, nil
 		if at := a.Meta().ChunkShape; at != nil {
 			m.ChunkShape = append(slices.Clone(at), m.Shape[len(at):]...)
 		}
 	}
-	return ndarray.New(&columnSource{from: a, field: item.field, meta: m})
+	return ndarray.New(&columnSource{from: a, field: item.Field, meta: m})
 }
 
-// divide plans a column for each field of an array of structures.
-func (t *tableTarget) divide(item *treeItem, attrs ndarray.Attrs) (bool, error) {
-	d, c := item.spec.DType, t.c
-	if item.path != "/" {
+// Divide plans a column for each field of an array of structures.
+func (t *tableTarget) Divide(item *tree.Item, attrs ndarray.Attrs) (bool, error) {
+	d, c := item.Spec.DType, t.Copy
+	if item.Path != "/" {
 		return false, nil
 	}
-	kept := c.keep(item.from, attrs, false)
-	if d.Kind != ndarray.Struct || len(item.spec.Shape) != 1 {
-		return false, fmt.Errorf("%w: %v of shape %v as a table: want one dimension of structures, or a group of columns", errors.ErrUnsupported, d, item.spec.Shape)
+	kept := c.Keep(item.From, attrs, false)
+	if d.Kind != ndarray.Struct || len(item.Spec.Shape) != 1 {
+		return false, fmt.Errorf("%w: %v of shape %v as a table: want one dimension of structures, or a group of columns", errors.ErrUnsupported, d, item.Spec.Shape)
 	}
-	c.groups = append(c.groups, &treeItem{from: item.from, path: "/", attrs: kept})
+	c.Plan().Groups = append(c.Plan().Groups, &tree.Item{From: item.From, Path: "/", Attrs: kept})
 	for i := range d.Fields {
 		f := &d.Fields[i]
-		field := &treeItem{from: item.from, path: "/" + f.Name, most: item.most, field: f}
-		field.spec = &ndarray.Spec{Shape: item.spec.Shape, DType: f.Type, Compression: item.spec.Compression}
-		field.bytes = item.spec.Shape[0] * int64(f.Type.Size)
-		if err := t.check(field.path, *field.spec, c.rows()); err != nil {
-			c.lose(item.from, "field "+f.Name, err)
+		field := &tree.Item{From: item.From, Path: "/" + f.Name, Workers: item.Workers, Field: f}
+		field.Spec = &ndarray.Spec{Shape: item.Spec.Shape, DType: f.Type, Compression: item.Spec.Compression}
+		field.Bytes = item.Spec.Shape[0] * int64(f.Type.Size)
+		if err := t.Check(field.Path, *field.Spec, c.Rows()); err != nil {
+			c.Lose(item.From, "field "+f.Name, err)
 			continue
 		}
-		c.addArray(field)
+		c.AddArray(field)
 	}
 	return true, nil
 }
 
-func (t *tableTarget) write(ctx context.Context, file string) error {
-	return writeStore(ctx, file, t.c.format, func(files frameFiles) error {
-		t.files = files
+func (t *tableTarget) Write(ctx context.Context, file string) error {
+	return writeStore(ctx, file, t.kind, func(files frames.Files) error {
+		t.Files = files
 		return t.writeColumns(ctx)
 	})
 }
 
 // writeColumns writes the table.
 func (t *tableTarget) writeColumns(ctx context.Context) error {
-	for _, item := range t.c.arrays {
-		item.column = t.columnOf(item.path)
-		item.path = columnFile(item.column)
+	for _, item := range t.Copy.Plan().Arrays {
+		item.Column = t.columnOf(item.Path)
+		item.Path = columnFile(item.Column)
 	}
 	t.sortColumns()
-	rows := max(t.c.rows(), 0)
-	if err := t.c.copyArrays(ctx, t); err != nil {
+	rows := max(t.Copy.Rows(), 0)
+	if err := t.Copy.CopyArrays(ctx, t); err != nil {
 		return err
 	}
 	return t.writeMeta(rows)
 }
 
-// own writes columns of strings, and those of a table without rows.
-func (t *tableTarget) own(ctx context.Context, item *treeItem) (bool, error) {
-	if item.spec.DType.Kind == ndarray.String {
+// Own writes columns of strings, and those of a table without rows.
+func (t *tableTarget) Own(ctx context.Context, item *tree.Item) (bool, error) {
+	if item.Spec.DType.Kind == ndarray.String {
 		return true, t.writeText(ctx, item)
 	}
-	if item.spec.Shape[0] > 0 {
+	if item.Spec.Shape[0] > 0 {
 		return false, nil
 	}
-	b, err := t.create(item)
+	b, err := t.Create(item)
 	if err != nil {
 		return false, err
 	}
 	return true, b.Close()
 }
 
-func (t *tableTarget) create(item *treeItem) (ndarray.Backend, error) {
-	kind, err := columnKind(*item.spec)
+func (t *tableTarget) Create(item *tree.Item) (ndarray.Backend, error) {
+	kind, err := columnKind(*item.Spec)
 	if err != nil {
 		return nil, err
 	}
-	return t.createColumn(item.path, columnSpec(*item.spec, kind))
+	return t.createColumn(item.Path, columnSpec(*item.Spec, kind))
 }
 
-// finish adds a column to the schema, and writes its mask.
-func (t *tableTarget) finish(ctx context.Context, item *treeItem) error {
+// Finish adds a column to the schema, and writes its mask.
+func (t *tableTarget) Finish(ctx context.Context, item *tree.Item) error {
 	entry, err := columnEntry(item)
 	if err != nil {
 		return err
 	}
 	t.columns = append(t.columns, entry)
-	if item.spec.DType.Kind != ndarray.String { // writeText has finished its files
-		if err := t.files.finish(item.path, b2store.ArrayExt); err != nil {
+	if item.Spec.DType.Kind != ndarray.String { // writeText has finished its files
+		if err := t.Files.Finish(item.Path, b2store.ArrayExt); err != nil {
 			return err
 		}
 	}
@@ -360,25 +364,25 @@ func (t *tableTarget) sortColumns() {
 	if from == nil {
 		return
 	}
-	slices.SortStableFunc(t.c.arrays, func(a, b *treeItem) int {
-		place := func(item *treeItem) int {
-			return slices.IndexFunc(from.Columns, func(of b2store.Column) bool { return of.Name == item.column })
+	slices.SortStableFunc(t.Copy.Plan().Arrays, func(a, b *tree.Item) int {
+		place := func(item *tree.Item) int {
+			return slices.IndexFunc(from.Columns, func(of b2store.Column) bool { return of.Name == item.Column })
 		}
 		return place(a) - place(b)
 	})
 }
 
 // columnEntry returns the entry of a column in the schema.
-func columnEntry(item *treeItem) (map[string]any, error) {
+func columnEntry(item *tree.Item) (map[string]any, error) {
 	entry := map[string]any{"kind": "utf8"}
-	if item.spec.DType.Kind != ndarray.String {
+	if item.Spec.DType.Kind != ndarray.String {
 		var err error
-		if entry, err = columnKind(*item.spec); err != nil {
+		if entry, err = columnKind(*item.Spec); err != nil {
 			return nil, err
 		}
 	}
-	entry["name"] = item.column
-	if item.nullable {
+	entry["name"] = item.Column
+	if item.Nullable {
 		entry["nullable"], entry["null_storage"] = true, "mask"
 	}
 	return entry, nil
@@ -401,29 +405,29 @@ func (t *tableTarget) writeMeta(rows int64) error {
 	if err := t.writeColumn("/"+b2store.TableRows, valid, nil); err != nil {
 		return err
 	}
-	for _, group := range t.c.groups { // at most one
-		if len(group.attrs) == 0 {
+	for _, group := range t.Copy.Plan().Groups { // at most one
+		if len(group.Attrs) == 0 {
 			continue
 		}
-		if err := writeFrame(t.files, "/"+b2store.TableAttrs, b2store.FrameExt, 0, group.attrs); err != nil {
+		if err := writeFrame(t.Files, "/"+b2store.TableAttrs, b2store.FrameExt, 0, group.Attrs); err != nil {
 			return err
 		}
 	}
 	raw := func(name string, v any) ndarray.Attr {
 		return ndarray.Attr{Name: name, Raw: msgpack.Append(nil, v)}
 	}
-	err = writeFrame(t.files, "/"+b2store.TableMeta, b2store.FrameExt, 0, []ndarray.Attr{
+	err = writeFrame(t.Files, "/"+b2store.TableMeta, b2store.FrameExt, 0, []ndarray.Attr{
 		raw("kind", "ctable"), raw("version", int64(1)), raw("schema", string(schema)),
 	})
 	if err != nil {
 		return err
 	}
-	return writeEmbed(t.files)
+	return writeEmbed(t.Files)
 }
 
 // createColumn creates an array of the table.
 func (t *tableTarget) createColumn(key string, spec ndarray.Spec) (ndarray.Backend, error) {
-	name, err := t.files.begin(key, b2store.ArrayExt)
+	name, err := t.Files.Begin(key, b2store.ArrayExt)
 	if err != nil {
 		return nil, err
 	}
@@ -445,7 +449,7 @@ func (t *tableTarget) writeColumn(key string, spec ndarray.Spec, fill func(ndarr
 	if err := errors.Join(err, b.Close()); err != nil {
 		return err
 	}
-	return t.files.finish(key, b2store.ArrayExt)
+	return t.Files.Finish(key, b2store.ArrayExt)
 }
 
 func regionWriter(b ndarray.Backend) (ndarray.RegionWriter, error) {
@@ -458,13 +462,13 @@ func regionWriter(b ndarray.Backend) (ndarray.RegionWriter, error) {
 
 // writeText writes a column of strings: the offsets of their bytes, and then the bytes. It reads
 // the strings twice, because a store receives one file after the other.
-func (t *tableTarget) writeText(ctx context.Context, item *treeItem) (err error) {
-	src, err := t.c.openItem(ctx, item)
+func (t *tableTarget) writeText(ctx context.Context, item *tree.Item) (err error) {
+	src, err := t.Copy.OpenItem(ctx, item)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, src.Close()) }()
-	rows, total := item.spec.Shape[0], int64(0)
+	rows, total := item.Spec.Shape[0], int64(0)
 	each := func(f func(at int64, strs []string) error) error {
 		strs := make([]string, min(rows, textRows))
 		for at := int64(0); at < rows; at += textRows {
@@ -478,8 +482,8 @@ func (t *tableTarget) writeText(ctx context.Context, item *treeItem) (err error)
 		}
 		return nil
 	}
-	offsets := ndarray.Spec{Shape: []int64{rows + 1}, DType: ndarray.DTypeOf[int64](), Attrs: item.spec.Attrs}
-	err = t.writeColumn(item.path, offsets, func(w ndarray.RegionWriter) error {
+	offsets := ndarray.Spec{Shape: []int64{rows + 1}, DType: ndarray.DTypeOf[int64](), Attrs: item.Spec.Attrs}
+	err = t.writeColumn(item.Path, offsets, func(w ndarray.RegionWriter) error {
 		return each(func(at int64, strs []string) error {
 			ends := make([]byte, 0, 8*len(strs))
 			for _, text := range strs {
@@ -493,7 +497,7 @@ func (t *tableTarget) writeText(ctx context.Context, item *treeItem) (err error)
 		return err
 	}
 	data := ndarray.Spec{Shape: []int64{max(total, 1)}, DType: ndarray.DTypeOf[uint8]()}
-	return t.writeColumn(item.path+b2store.TextData, data, func(w ndarray.RegionWriter) error {
+	return t.writeColumn(item.Path+b2store.TextData, data, func(w ndarray.RegionWriter) error {
 		next := int64(0)
 		return each(func(_ int64, strs []string) error {
 			all := []byte(strings.Join(strs, ""))
@@ -510,22 +514,22 @@ func (t *tableTarget) writeText(ctx context.Context, item *treeItem) (err error)
 }
 
 // writeMask writes the mask of a column with null elements.
-func (t *tableTarget) writeMask(ctx context.Context, item *treeItem) (err error) {
-	if item.nulls == 0 {
+func (t *tableTarget) writeMask(ctx context.Context, item *tree.Item) (err error) {
+	if item.Nulls == 0 {
 		return nil
 	}
 	masked := *item
-	masked.notNull = true
-	src, err := t.c.openItem(ctx, &masked)
+	masked.NotNull = true
+	src, err := t.Copy.OpenItem(ctx, &masked)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, src.Close()) }()
 	spec := ndarray.Spec{Shape: src.Shape(), DType: src.DType()}
-	return t.writeColumn(item.path+b2store.NotNull, spec, func(w ndarray.RegionWriter) error {
-		buf := make([]byte, min(spec.Shape[0], rowsAtOnce))
-		for at := int64(0); at < spec.Shape[0]; at += rowsAtOnce {
-			part := buf[:min(spec.Shape[0]-at, rowsAtOnce)]
+	return t.writeColumn(item.Path+b2store.NotNull, spec, func(w ndarray.RegionWriter) error {
+		buf := make([]byte, min(spec.Shape[0], maskRows))
+		for at := int64(0); at < spec.Shape[0]; at += maskRows {
+			part := buf[:min(spec.Shape[0]-at, maskRows)]
 			r := rowRegion(at, int64(len(part)))
 			if err := src.Read(ctx, part, r); err != nil {
 				return err
@@ -536,9 +540,4 @@ func (t *tableTarget) writeMask(ctx context.Context, item *treeItem) (err error)
 		}
 		return nil
 	})
-}
-
-// rowRegion returns the region of n rows of an array of one dimension.
-func rowRegion(first, n int64) ndarray.Region {
-	return ndarray.Region{Start: []int64{first}, Shape: []int64{n}}
 }

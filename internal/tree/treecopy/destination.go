@@ -1,7 +1,7 @@
-// The place that CopyTree writes to: a new file or directory, or a group of a container of
+// The location that a copy is written to: a new file or directory, or a group of a container of
 // python-blosc2.
 
-package hyperslab
+package treecopy
 
 import (
 	"cmp"
@@ -32,19 +32,19 @@ import (
 
 // destination is the file and the group that a copy writes.
 type destination struct {
-	format Format
+	format string
 	file   string        // to write
 	group  string        // the new group of a container; "" for a whole file
 	at     string        // path of the source's root in the file, or in the directory of the group
 	old    *stores.Store // the existing container with the group; nil: none
-	lock   *Lock         // of that container
-	held   *Lock         // TreeOptions.Lock
+	lock   *ndarray.Lock // of that container
+	held   *ndarray.Lock // Options.Lock
 }
 
 // newDestination returns the destination for a location. It opens and locks an existing container.
 // The caller closes the destination, also after an error.
-func newDestination(ctx context.Context, dst string, o *TreeOptions) (*destination, error) {
-	d := &destination{format: Directory, file: dst, at: "/", held: o.Lock}
+func newDestination(ctx context.Context, dst string, o *Options) (*destination, error) {
+	d := &destination{format: detect.Directory, file: dst, at: "/", held: o.Lock}
 	if l, err := locate.Parse(dst); err == nil && strings.Trim(l.Object, "/") != "" {
 		if f, ok := detect.Name(l.File); ok && detect.IsStore(f) || regularfile.Exists(l.File) {
 			d.file, d.group = l.File, tree.Root(l.Object)
@@ -52,17 +52,17 @@ func newDestination(ctx context.Context, dst string, o *TreeOptions) (*destinati
 	}
 	named, known := detect.Name(d.file)
 	if known {
-		d.format = Format(named)
+		d.format = named
 	}
 	switch f := o.Format; {
 	case f == "":
-	case detect.IsStore(string(f)) && (!known || named == string(f)):
+	case detect.IsStore(f) && (!known || named == f):
 		d.format = f
 	default:
 		return d, fmt.Errorf("%w: format of a tree: got %s in a %s, want the format of a container", ndarray.ErrParam, f, d.format)
 	}
-	if o.Table && (d.format != B2Z && d.format != B2D || d.group != "") {
-		return d, fmt.Errorf("%w: a table in %s: got format %s, want a whole %s or %s", ndarray.ErrParam, dst, d.format, B2Z, B2D)
+	if o.Table && (d.format != detect.B2Z && d.format != detect.B2D || d.group != "") {
+		return d, fmt.Errorf("%w: a table in %s: got format %s, want a whole %s or %s", ndarray.ErrParam, dst, d.format, detect.B2Z, detect.B2D)
 	}
 	if d.group == "" {
 		return d, nil
@@ -71,14 +71,14 @@ func newDestination(ctx context.Context, dst string, o *TreeOptions) (*destinati
 }
 
 // openOld opens and locks the existing container with the group.
-func (d *destination) openOld(ctx context.Context, o *TreeOptions) (err error) {
+func (d *destination) openOld(ctx context.Context, o *Options) (err error) {
 	exists := regularfile.Exists(d.file)
 	if exists {
-		if d.format, err = Sniff(d.file); err != nil {
-			return err
+		if d.format, err = detect.Content(d.file); err != nil {
+			return ndarray.Wrap("look at", d.file, err)
 		}
 	}
-	if !detect.IsStore(string(d.format)) {
+	if !detect.IsStore(d.format) {
 		return fmt.Errorf("%w: a tree in a group of a file of format %s", errors.ErrUnsupported, d.format)
 	}
 	if err := b2store.CheckKey(d.group); err != nil {
@@ -93,10 +93,10 @@ func (d *destination) openOld(ctx context.Context, o *TreeOptions) (err error) {
 			return err
 		}
 	}
-	if d.old, err = stores.Open(d.file, string(d.format), stores.Options{}); err != nil {
+	if d.old, err = stores.Open(d.file, d.format, stores.Options{}); err != nil {
 		return err
 	}
-	if d.format == B2D {
+	if d.format == detect.B2D {
 		d.at = "/"
 	}
 	return d.old.CheckGroup(d.group, o.Overwrite)
@@ -110,9 +110,9 @@ func (d *destination) close() (err error) {
 	return errors.Join(err, d.lock.Release())
 }
 
-// key returns the key of a path of the target.
-func (d *destination) key(at string) string {
-	if d.inDirectory() {
+// Key returns the key of a path of the target.
+func (d *destination) Key(at string) string {
+	if d.InDirectory() {
 		return below(d.group, at)
 	}
 	return at
@@ -128,14 +128,14 @@ func below(group, at string) string {
 	return strings.TrimSuffix(group, "/") + "/" + at
 }
 
-// inDirectory reports whether the target is a new directory in an existing .b2d.
-func (d *destination) inDirectory() bool { return d.old != nil && d.format == B2D }
+// InDirectory reports whether the target is a new directory in an existing .b2d.
+func (d *destination) InDirectory() bool { return d.old != nil && d.format == detect.B2D }
 
 // output starts the new file or directory.
 func (d *destination) output(ctx context.Context, overwrite bool) (*atomicfile.Output, error) {
 	lock := cmp.Or(d.lock, d.held)
 	file, o := d.file, atomicfile.Options{Overwrite: overwrite || d.old != nil, Lock: lock}
-	if d.inDirectory() {
+	if d.InDirectory() {
 		file, o = filepath.Join(file, filepath.FromSlash(d.group)), atomicfile.Options{Overwrite: overwrite, Around: lock.Share()}
 		if err := os.MkdirAll(filepath.Dir(file), 0o777); err != nil {
 			return nil, errors.Join(err, o.Around.Release())
@@ -146,9 +146,9 @@ func (d *destination) output(ctx context.Context, overwrite bool) (*atomicfile.O
 
 // others yields the objects of an existing .b2z or .b2e, except those in the group. They are copied
 // byte for byte.
-func (d *destination) others() iter.Seq2[*treeItem, error] {
-	return func(yield func(*treeItem, error) bool) {
-		if d.old == nil || d.inDirectory() {
+func (d *destination) others() iter.Seq2[*tree.Item, error] {
+	return func(yield func(*tree.Item, error) bool) {
+		if d.old == nil || d.InDirectory() {
 			return
 		}
 		if others := d.old.Others(); len(others) > 0 {
@@ -176,7 +176,7 @@ func (d *destination) inGroup(key string) bool {
 }
 
 // other returns the item that copies an object of the existing container.
-func (d *destination) other(x *stores.Object) (*treeItem, error) {
+func (d *destination) other(x *stores.Object) (*tree.Item, error) {
 	f, err := d.old.Frame(x)
 	if err != nil {
 		return nil, err
@@ -185,11 +185,11 @@ func (d *destination) other(x *stores.Object) (*treeItem, error) {
 	if err = errors.Join(err, f.Close()); err != nil {
 		return nil, format.Part(err)
 	}
-	item := &treeItem{path: x.Key, ext: path.Ext(x.Member.Name), bytes: f.Size}
-	if item.ext == "" {
-		item.ext = stores.Extension(h)
+	item := &tree.Item{Path: x.Key, Ext: path.Ext(x.Member.Name), Bytes: f.Size}
+	if item.Ext == "" {
+		item.Ext = stores.Extension(h)
 	}
-	item.frame = func() (*stores.Frame, error) { return d.old.Frame(x) }
+	item.Frame = func() (*stores.Frame, error) { return d.old.Frame(x) }
 	return item, nil
 }
 
@@ -211,7 +211,7 @@ func (d *destination) register(ctx context.Context, tables []string) error {
 		return nil
 	}
 	for _, at := range tables {
-		all = append(all, msgpack.Pair{Key: d.key(at), Value: msgpack.Map{
+		all = append(all, msgpack.Pair{Key: d.Key(at), Value: msgpack.Map{
 			{Key: "kind", Value: "ctable"}, {Key: "version", Value: int64(1)}, {Key: "layout", Value: "inline-tree-subtree"},
 		}})
 	}
