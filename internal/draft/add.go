@@ -1,6 +1,6 @@
 // Creates an array in an existing HDF5 file.
 
-package hyperslab
+package draft
 
 import (
 	"context"
@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"github.com/hyperslab/hyperslab/h5"
-	"github.com/hyperslab/hyperslab/internal/draft"
 	"github.com/hyperslab/hyperslab/internal/files/atomicfile"
 	"github.com/hyperslab/hyperslab/internal/files/filelock"
 	"github.com/hyperslab/hyperslab/internal/files/regularfile"
@@ -30,14 +29,14 @@ type addition struct {
 	aside  string // in place: the link of the object that the array replaces, "" if none
 
 	source *regularfile.State // the file that was copied; nil in place
-	lock   *Lock
+	lock   *ndarray.Lock
 	done   func() // in place: releases the part of the lock for the object
 	begun  bool   // the object is changed
 }
 
 // add starts an array in the existing HDF5 file l.File. It changes a copy that Commit moves over
 // the file, or the file itself if o.InPlace is set.
-func add(ctx context.Context, l locate.Location, spec ndarray.Spec, o CreateOptions, location string) (_ *Draft, err error) {
+func add(ctx context.Context, l locate.Location, spec ndarray.Spec, o Options, location string) (_ *Draft, err error) {
 	file, err := filepath.EvalSymlinks(l.File)
 	if err != nil {
 		return nil, err
@@ -72,7 +71,7 @@ func add(ctx context.Context, l locate.Location, spec ndarray.Spec, o CreateOpti
 			return nil, err
 		}
 	}
-	if a.file, err = draft.OpenWritable(ctx, target); err != nil {
+	if a.file, err = OpenWritable(ctx, target); err != nil {
 		return nil, err
 	}
 	if o.InPlace { // libhdf5 does not also open the file for reading
@@ -101,10 +100,10 @@ func add(ctx context.Context, l locate.Location, spec ndarray.Spec, o CreateOpti
 
 // hold locks the file until release. Drafts of this process can add different objects in place at
 // the same time.
-func (a *addition) hold(ctx context.Context, file string, o *CreateOptions) (err error) {
+func (a *addition) hold(ctx context.Context, file string, o *Options) (err error) {
 	a.done = func() {}
 	if !o.InPlace {
-		a.lock, err = draft.LockTo(ctx, o.Lock, file)
+		a.lock, err = LockTo(ctx, o.Lock, file)
 		return err
 	}
 	if a.lock, err = opened.LockInPlace(ctx, o.Lock, file, detect.HDF5); err != nil {

@@ -1,6 +1,6 @@
 // Arrays in new and existing containers of python-blosc2.
 
-package hyperslab
+package draft
 
 import (
 	"context"
@@ -11,6 +11,7 @@ import (
 	"github.com/hyperslab/hyperslab/internal/files/atomicfile"
 	"github.com/hyperslab/hyperslab/internal/files/regularfile"
 	"github.com/hyperslab/hyperslab/internal/format/b2store"
+	"github.com/hyperslab/hyperslab/internal/format/detect"
 	"github.com/hyperslab/hyperslab/internal/location/locate"
 	"github.com/hyperslab/hyperslab/internal/tree"
 	"github.com/hyperslab/hyperslab/internal/tree/containers"
@@ -19,10 +20,10 @@ import (
 )
 
 // addStored starts an array in an existing .b2d, or the first array of a new one.
-func addStored(ctx context.Context, l locate.Location, spec ndarray.Spec, o CreateOptions, location string) (*Draft, error) {
+func addStored(ctx context.Context, l locate.Location, spec ndarray.Spec, o Options, location string) (*Draft, error) {
 	create := !regularfile.Exists(l.File)
-	if create && o.Format != B2D {
-		return nil, fmt.Errorf("%w: one array in a new %s; a new container other than a %s is written from a tree", errors.ErrUnsupported, o.Format, B2D)
+	if create && o.Format != detect.B2D {
+		return nil, fmt.Errorf("%w: one array in a new %s; a new container other than a %s is written from a tree", errors.ErrUnsupported, o.Format, detect.B2D)
 	}
 	if err := b2nd.Check(spec); err != nil {
 		return nil, err
@@ -32,7 +33,7 @@ func addStored(ctx context.Context, l locate.Location, spec ndarray.Spec, o Crea
 	var err error
 	if create {
 		out, file, err = newStored(ctx, l)
-	} else if out, err = stores.Add(ctx, o.Lock, l.File, string(o.Format), tree.Root(l.Object), b2store.ArrayExt, o.Overwrite); err == nil {
+	} else if out, err = stores.Add(ctx, o.Lock, l.File, o.Format, tree.Root(l.Object), b2store.ArrayExt, o.Overwrite); err == nil {
 		file = out.Path()
 	}
 	if err != nil {

@@ -1,6 +1,6 @@
 // Changes of the attributes of groups.
 
-package hyperslab
+package draft
 
 import (
 	"context"
@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/hyperslab/hyperslab/internal/draft"
 	"github.com/hyperslab/hyperslab/internal/files/atomicfile"
 	"github.com/hyperslab/hyperslab/internal/files/filelock"
 	"github.com/hyperslab/hyperslab/internal/files/regularfile"
@@ -25,13 +24,7 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray/hdf5"
 )
 
-// EditGroupAttrs removes the attributes in remove from a group, then sets those in set, in place. A
-// program that is killed in the process can leave the file corrupt. A directory of arrays without a
-// file for attributes gets one.
-//
-// It returns ndarray.ErrNotFound for a missing file, path or attribute in remove, ErrFormat,
-// ErrParam if the location is an array, ErrCorrupt, and errors.ErrUnsupported for a ctable and for
-// an attribute that the format cannot store.
+// EditGroupAttrs removes and sets attributes of a group. Package hyperslab documents it.
 func EditGroupAttrs(ctx context.Context, location string, set []ndarray.Attr, remove []string) error {
 	return ndarray.Wrap("write attributes of", urlfile.Redact(location), editGroup(ctx, location, set, remove))
 }
@@ -42,7 +35,7 @@ func editGroup(ctx context.Context, location string, set []ndarray.Attr, remove 
 		return err
 	}
 	if urlfile.IsURL(l.File) {
-		return editGroupAt(ctx, l, HDF5, set, remove)
+		return editGroupAt(ctx, l, detect.HDF5, set, remove)
 	}
 	if info, err := os.Stat(l.File); err == nil && info.IsDir() {
 		format, err := opener.Sniff(ctx, l.File)
@@ -50,34 +43,34 @@ func editGroup(ctx context.Context, location string, set []ndarray.Attr, remove 
 			return err
 		}
 		if format == detect.Directory { // only the file with the attributes is locked
-			return editGroupAt(ctx, l, Format(format), set, remove)
+			return editGroupAt(ctx, l, format, set, remove)
 		}
 	}
 	lock, format, err := opened.LockFormat(ctx, nil, locate.Location{File: l.File})
 	if err != nil {
 		return err
 	}
-	return errors.Join(editGroupAt(ctx, l, Format(format), set, remove), lock.Release())
+	return errors.Join(editGroupAt(ctx, l, format, set, remove), lock.Release())
 }
 
-func editGroupAt(ctx context.Context, l locate.Location, format Format, set []ndarray.Attr, remove []string) error {
+func editGroupAt(ctx context.Context, l locate.Location, format string, set []ndarray.Attr, remove []string) error {
 	switch {
 	case urlfile.IsURL(l.File):
 		return fmt.Errorf("%w: writing to a URL", errors.ErrUnsupported)
-	case format == HDF5:
+	case format == detect.HDF5:
 		return editHDF5Group(ctx, l, set, remove)
-	case format == Directory:
+	case format == detect.Directory:
 		if _, _, ok := directories.Bcolz(l.File, l.Object); !ok {
 			return editDirectory(ctx, l, set, remove)
 		}
 	}
-	if !detect.IsStore(string(format)) {
+	if !detect.IsStore(format) {
 		if err := mayBeGroup(ctx, l); err != nil {
 			return err
 		}
 	}
-	if format == Directory {
-		format = Bcolz
+	if format == detect.Directory {
+		format = detect.Bcolz
 	}
 	return fmt.Errorf("%w: attributes of a group of format %s are read, not written", errors.ErrUnsupported, format)
 }
@@ -102,7 +95,7 @@ func editHDF5Group(ctx context.Context, l locate.Location, set []ndarray.Attr, r
 			return err
 		}
 	}
-	f, err := draft.OpenWritable(ctx, l.File)
+	f, err := OpenWritable(ctx, l.File)
 	if err != nil {
 		return err
 	}
