@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/hyperslab/hyperslab/internal/tree"
-	"github.com/hyperslab/hyperslab/internal/tree/treecopy"
 	"github.com/hyperslab/hyperslab/internal/tree/treediff"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
@@ -67,7 +66,7 @@ type Difference struct {
 // A difference is no error. Compare returns the errors of Tree.Walk and Tree.Open, of
 // ndarray.Compare, of CompareOptions.Prepare, or the context's error.
 func Compare(ctx context.Context, a, b *Tree, o *CompareOptions) (*CompareReport, error) {
-	r, err := treediff.Compare(ctx, a.tree, b.tree, treediff.Options(orZero(o)), (&treecopy.Conversion{First: a.tree.Format, Second: b.tree.Format}).LeavesOut)
+	r, err := treediff.Compare(ctx, a.tree, b.tree, treediff.Options(orZero(o)))
 	if err != nil {
 		return nil, err
 	}

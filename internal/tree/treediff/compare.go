@@ -18,6 +18,7 @@ import (
 	"github.com/hyperslab/hyperslab/internal/tree/converted"
 	"github.com/hyperslab/hyperslab/internal/tree/h5tree"
 	"github.com/hyperslab/hyperslab/internal/tree/opened"
+	"github.com/hyperslab/hyperslab/internal/tree/treecopy"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -58,14 +59,9 @@ type Problem struct {
 	Err        error
 }
 
-// LeftOut reports whether a conversion of the first tree leaves out an object of it. second are the
-// objects of the second tree by their paths from its location.
-type LeftOut func(path string, e *tree.Entry, second map[string]*tree.Entry) bool
-
-// Compare compares the objects of two trees. Package hyperslab documents it. leftOut is called if
-// Options.Converted is set.
-func Compare(ctx context.Context, a, b *opened.Tree, o Options, leftOut LeftOut) (*Report, error) {
-	c := comparison{options: o, trees: [2]*opened.Tree{a, b}, leftOut: leftOut}
+// Compare compares the objects of two trees. Package hyperslab documents it.
+func Compare(ctx context.Context, a, b *opened.Tree, o Options) (*Report, error) {
+	c := comparison{options: o, trees: [2]*opened.Tree{a, b}, conversion: treecopy.Conversion{First: a.Format, Second: b.Format}}
 	if o.ValuesOnly {
 		c.options.IgnoreOrder, c.options.IgnoreAttrs = true, true
 	}
@@ -80,14 +76,14 @@ func Compare(ctx context.Context, a, b *opened.Tree, o Options, leftOut LeftOut)
 
 // comparison is one call of Compare.
 type comparison struct {
-	options Options
-	trees   [2]*opened.Tree
-	tops    [2]string                 // paths of the locations in their files, "" for the root
-	entries [2]map[string]*tree.Entry // by paths from the location; nil: an array that is not described yet
-	bare    [2]tree.Entry             // arrays that are compared now and not described
-	leftOut LeftOut
-	report  Report
-	total   ndarray.Progress // of the arrays that are compared, and those that are done
+	options    Options
+	trees      [2]*opened.Tree
+	tops       [2]string                 // paths of the locations in their files, "" for the root
+	entries    [2]map[string]*tree.Entry // by paths from the location; nil: an array that is not described yet
+	bare       [2]tree.Entry             // arrays that are compared now and not described
+	report     Report
+	conversion treecopy.Conversion
+	total      ndarray.Progress // of the arrays that are compared, and those that are done
 }
 
 // list lists both trees. The datasets of an HDF5 file are not described, because they are opened
@@ -159,7 +155,7 @@ func (c *comparison) compare(ctx context.Context) error {
 		} else {
 			c.describe(&d)
 		}
-		if c.options.Converted && d.A != nil && d.B == nil && c.leftOut(path, d.A, c.entries[1]) {
+		if c.options.Converted && d.A != nil && d.B == nil && c.conversion.LeavesOut(path, d.A, c.entries[1]) {
 			continue
 		}
 		if d.A != nil && d.B != nil && !readable() {
