@@ -1,4 +1,4 @@
-// Open, which detects the format by content, and Create, which chooses it by name.
+// Formats, and Open, which detects them by content.
 
 package hyperslab
 
@@ -103,27 +103,6 @@ func (o *OpenOptions) internal() *opened.Options {
 	}
 }
 
-// WalkOptions are the options of Walk. Nil means the zero value.
-type WalkOptions struct {
-	// Prune reports whether the members of a group are skipped. The group itself is yielded. Nil:
-	// no members are skipped.
-	Prune func(Entry) bool
-
-	// NoSizes does not measure stored sizes: Entry.Storage.StoredBytes of each Array is -1. A walk
-	// over an HDF5 file at a URL then reads no chunk index.
-	NoSizes bool
-
-	Unlocked  func(file string, err error) // as in OpenOptions
-	Untrusted *Untrusted                   // as in OpenOptions
-}
-
-func orZero[T any](o *T) T {
-	if o == nil {
-		return *new(T)
-	}
-	return *o
-}
-
 // Sniff detects the format of a file, directory or URL by its content. A Blosc2 frame is B2ND
 // unless its header identifies it as Caterva.
 //
@@ -164,4 +143,12 @@ func Sniff(file string) (Format, error) {
 // meantime.
 func Open(ctx context.Context, location string, o *OpenOptions) (*ndarray.Array, error) {
 	return opened.Array(ctx, location, o.internal())
+}
+
+// orZero returns the value of o, or the zero value if o is nil.
+func orZero[T any](o *T) T {
+	if o == nil {
+		return *new(T)
+	}
+	return *o
 }

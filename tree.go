@@ -1,146 +1,188 @@
-// CopyTree copies all arrays, groups and attributes from one place to another, in any format.
-// Before it writes, it finds everything that the target cannot represent.
+// Trees: files whose objects are listed and opened one by one.
 
 package hyperslab
 
 import (
 	"context"
-	"fmt"
+	"iter"
+	"time"
 
-	"github.com/hyperslab/hyperslab/internal/tree/treecopy"
+	"github.com/hyperslab/hyperslab/internal/tree"
+	"github.com/hyperslab/hyperslab/internal/tree/opened"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
-// TreeOptions are the options of CopyTree. nil means the zero value.
-type TreeOptions struct {
-	Accept    func(Problem) bool // reports whether a loss is accepted; nil: no loss is
-	DryRun    bool               // find problems, write nothing
-	Overwrite bool               // replace an existing target
-	Lock      *Lock              // the lock of an existing target, which the caller holds; nil: CopyTree takes it
+// EntryKind is the kind of an Entry.
+type EntryKind string
 
-	// Exclude reports whether the object at a path of the source is left out, with everything below
-	// it; nil: all objects are copied. Links to excluded objects are problems, because they would
-	// have no target.
-	Exclude func(path string) bool
+// The kinds of entry.
+const (
+	Group EntryKind = "group"
+	Array EntryKind = "array"
+	Link  EntryKind = "link"     // a link, which is not followed
+	Type  EntryKind = "datatype" // a committed datatype
+	Other EntryKind = "other"    // an object of an unknown kind
+)
 
-	// SkipUnreadable leaves out objects that are corrupt, or stored with a filter that is not
-	// available, instead of failing; TreeStats.Unreadable lists them.
-	SkipUnreadable bool
+// Entry is one name in a file.
+type Entry struct {
+	Path string // path inside the file, for example "/a/b"; "/" if the whole file or directory is the array
+	Kind EntryKind
 
-	// Adjust changes chunks, blocks or compression of the array at a path of the source. An error
-	// ends the copy before anything is written. Adjust may also lower the number of goroutines for
-	// that array; *workers begins as Workers.
-	Adjust func(path string, m ndarray.Meta, spec *ndarray.Spec, workers *int) error
+	Meta    ndarray.Meta    // Array: complete except DType if ndarray does not have the element type
+	Storage ndarray.Storage // Array: stored size of the elements; StoredBytes is -1 with WalkOptions.NoSizes
+	Attrs   int             // Group, Array: number of attributes
 
-	// Strings selects the type that replaces a type of strings that the target lacks. "" and "auto"
-	// replace strings of variable length by U (UTF-8) or S (ASCII) of the smallest size, and U in
-	// HDF5 by UTF-8 of variable length. "fixed" stores all strings in HDF5 with a fixed size too.
-	// "error" makes such an array a Problem. No string changes, and each replacement is in
-	// TreeStats.Changes.
-	Strings string
+	Comment string // Group: comment of an HDF5 group, "" if absent; that of an Array is in Meta
 
-	// Format is B2Z, B2D or B2E for a container whose name has no extension of a format. "": the
-	// extension of the target determines the format.
-	Format Format
+	// Type is the element type of an Array or the datatype of a Type, in the notation of the
+	// format, for example "H5T_IEEE_F64LE" or "<f8".
+	// A Group that is a table of python-blosc2 has the type "ctable".
+	Type string
 
-	// Table writes a table of python-blosc2 to a .b2z or .b2d instead of a tree of arrays.
-	Table bool
+	LinkKind   string // Link: "hard", "soft", "external" or "user-defined"
+	TargetFile string // Link of kind "external": the file, as the link names it
+	Target     string // Link: its target; for a hard link the path that was listed first
 
-	Workers  int                    // goroutines; 0 means GOMAXPROCS
-	Memory   int64                  // bytes of buffers; 0 means 128 MiB
-	Progress func(ndarray.Progress) // of all arrays together, one unit per array; never called concurrently
+	// Err is the reason why an Array cannot be opened, or another object cannot be read. It is
+	// errors.ErrUnsupported for a type that ndarray does not have, and for an array whose elements
+	// cannot be read although Meta is complete. The walk continues.
+	Err error
 }
 
-// Problem is a part of a source tree that the target cannot represent.
-type Problem struct {
-	Path string // in the source
-	What string // "array", "group", "link", "datatype", "object", "references", or "attribute NAME"
-	Err  error  // the reason
+// Metadata is the metadata of an array or a group in its stored form, including attributes.
+type Metadata struct {
+	Fixed, Variable []namedBytes // metalayers of a Blosc2 frame, those of variable length decompressed
+	Files           []namedBytes // of bcolz: the metadata files
+	Comment         string       // of an HDF5 object, "" if absent
+
+	// Times of an HDF5 object; zero if they are not in the file.
+	Born, Changed, Modified, Accessed time.Time
 }
 
-func (p Problem) String() string { return fmt.Sprintf("%s: %s: %v", p.Path, p.What, p.Err) }
-
-// TreeStats are the statistics of CopyTree, also of a dry run.
-type TreeStats struct {
-	Groups, Arrays, Links, Attrs int
-	Types                        int       // committed datatypes
-	Bytes                        int64     // of elements, in memory
-	Lost                         []Problem // accepted losses
-	Refused                      []Problem // losses that are not accepted; no target was written
-	Unreadable                   []Problem // objects left out by SkipUnreadable
-
-	// Changes lists changes that are reported but need no acceptance: comments of HDF5 and types of
-	// attributes that the target does not have, user blocks, dimension scales outside of the tree,
-	// compression that can be read but not written, references to deleted objects, attributes of
-	// references that become strings, and layouts, allocation times and creation orders of links of
-	// HDF5 that differ from the default and that the target does not have.
-	Changes []Problem
+// namedBytes is a metalayer or a file.
+type namedBytes = struct {
+	Name    string
+	Content []byte
 }
 
-// CopyTree copies a tree to a new HDF5 file, a new bcolz ctable, or a new TreeStore (.b2z or .b2d)
-// or EmbedStore (.b2e) of python-blosc2, according to the extension of dst, or otherwise to a
-// directory of b2nd files (package internal/tree/directories documents the layout). src is the tree
-// of an HDF5 file or a group in it, a bcolz ctable, a directory of arrays, or a container of
-// python-blosc2. A ctable cannot contain groups, or arrays of different lengths. The committed
-// datatypes of an untrusted tree cannot be kept, which is a Problem.
-//
-// dst may be FILE:/group for a new group of a new or existing container. In an existing .b2d the
-// group is one new directory. An existing .b2z or .b2e is written again as a whole, with its other
-// objects copied byte for byte; embedded objects of a .b2z become members. With Overwrite an
-// existing group is replaced.
-//
-// With TreeOptions.Table the target is a table of python-blosc2. Its columns are the arrays
-// of the source, which have the same number of rows, or the fields of the source, if it is an array
-// of structures of one dimension. Strings of variable length become columns of kind utf8.
-//
-// From a container or a directory of arrays to a container or a directory, Python objects and plain
-// frames are copied byte for byte, without Adjust. From a container to a .b2z or .b2d, so are
-// tables with all their parts, unless Exclude leaves out a column. An EmbedStore has no attributes
-// of groups and no empty groups.
-//
-// Shapes, element types, fill values, chunks, dimension names and attributes are kept. Compression
-// is kept within a format if it can be written, and is otherwise the target's default. From HDF5 to
-// HDF5, comments, links and committed datatypes with their attributes are kept too, and arrays and
-// attributes still share the committed datatypes. The compact layout, the allocation time and the
-// creation order of links and attributes are kept too. References, also those in attributes, lead
-// to the copied objects; a reference to an object that is not copied is a Problem, and becomes null
-// if Accept accepts it. External files and sources of virtual datasets are not kept: the elements
-// are stored in the new file. Arrays of a type that ndarray does not have are copied as they are
-// stored, without Adjust.
-//
-// CopyTree first examines the whole tree. If the target cannot represent a part of it, and Accept
-// does not accept the loss, CopyTree writes nothing and returns errors.ErrUnsupported and all
-// problems in TreeStats.Refused. The target is created completely or not at all.
-//
-// It returns the errors of Tree.Walk and Tree.Open, ErrParam for a source that is one array,
-// ndarray.ErrExists, the context's error, or an error of a read or write.
-func CopyTree(ctx context.Context, dst string, src *Tree, o *TreeOptions) (TreeStats, error) {
-	stats, err := treecopy.Copy(ctx, dst, src.tree, orZero(o).internal())
-	return treeStats(stats), ndarray.Wrap("copy tree to", dst, err)
+// WalkOptions are the options of Walk. Nil means the zero value.
+type WalkOptions struct {
+	// Prune reports whether the members of a group are skipped. The group itself is yielded. Nil:
+	// no members are skipped.
+	Prune func(Entry) bool
+
+	// NoSizes does not measure stored sizes: Entry.Storage.StoredBytes of each Array is -1. A walk
+	// over an HDF5 file at a URL then reads no chunk index.
+	NoSizes bool
+
+	Unlocked  func(file string, err error) // as in OpenOptions
+	Untrusted *Untrusted                   // as in OpenOptions
 }
 
-// internal returns the options of package treecopy.
-func (o TreeOptions) internal() *treecopy.Options {
-	x := &treecopy.Options{
-		DryRun: o.DryRun, Overwrite: o.Overwrite, Lock: o.Lock, Exclude: o.Exclude, SkipUnreadable: o.SkipUnreadable, Adjust: o.Adjust,
-		Strings: o.Strings, Format: string(o.Format), Table: o.Table, Workers: o.Workers, Memory: o.Memory, Progress: o.Progress,
+// Walk yields the objects of a file, or those below a path of an HDF5 file, in the order of paths:
+// a group, then its members by name. Each object is yielded once. A further hard link to it, which
+// may form a cycle, is an entry of kind Link. Soft and external links are also Links, and are not
+// followed. A b2nd file or a bcolz carray is one entry. A ctable is a group of its columns, and a
+// nested one contains groups. A directory of arrays is a group too, and so is a container of
+// python-blosc2. Files in a container that are no frames have the kind Other.
+//
+// An error ends the walk and is yielded once, last. It is an error of Open for the file, or the
+// context's error. The file is open while the loop runs.
+//
+// An untrusted HDF5 file is checked as a whole before a library reads it; in a directory each array
+// is checked before it is listed. A worker lists links and datasets with elements in other files
+// regardless of Untrusted, because it cannot open other files. Without a worker Untrusted
+// decides. A corrupt HDF5 file, frame or ctable is one error; a corrupt array of a directory is an
+// entry with an error.
+func Walk(ctx context.Context, location string, o *WalkOptions) iter.Seq2[Entry, error] {
+	x := orZero(o)
+	from := OpenOptions{Unlocked: x.Unlocked, Untrusted: x.Untrusted}
+	return entries(opened.List(ctx, location, from.internal(), walkOptions(o)))
+}
+
+// Tree is a file, or a group in it, whose objects are listed and opened one by one. For an
+// untrusted file one worker serves all objects, after it has checked the file once.
+//
+// Any number of goroutines may use a Tree and its arrays. The arrays must be closed before the
+// Tree. For an untrusted tree the worker holds only one array open at a time, so reading several
+// arrays alternately is slow.
+type Tree struct {
+	Format Format // of the file; B2ND for a Caterva array. It must not be changed.
+
+	tree *opened.Tree
+}
+
+// OpenTree returns the tree at a location. It uses o.ExternalDir, o.Metadata, o.Missing,
+// o.Unlocked and o.Untrusted, and returns ndarray.ErrParam if another option is set. It returns the
+// errors of Walk for the file. A file stays open until Close. Until then an HDF5 file is locked:
+// other processes can open it for reading only.
+func OpenTree(ctx context.Context, location string, o *OpenOptions) (*Tree, error) {
+	t, err := opened.Open(ctx, location, o.internal())
+	if err != nil {
+		return nil, err
 	}
-	if o.Accept != nil {
-		x.Accept = func(p treecopy.Problem) bool { return o.Accept(Problem(p)) }
-	}
-	return x
+	return &Tree{Format: Format(t.Format), tree: t}, nil
 }
 
-// treeStats returns the statistics of a copy.
-func treeStats(s treecopy.Stats) TreeStats {
-	list := func(from []treecopy.Problem) (out []Problem) {
-		for _, p := range from {
-			out = append(out, Problem(p))
+// Walk yields the object at the location and the objects below it, like Walk of the package. The
+// options Unlocked and Untrusted are those of OpenTree. A tree that a worker reads supports one
+// walk at a time: a walk ends with ErrParam if another one begins.
+func (t *Tree) Walk(ctx context.Context, o *WalkOptions) iter.Seq2[Entry, error] {
+	return entries(t.tree.All(ctx, walkOptions(o)))
+}
+
+// GroupAttrs reads the attributes of the group at a path of an HDF5 file, a bcolz ctable, a
+// directory of arrays or a container of python-blosc2.
+//
+// It returns ndarray.ErrNotFound for a missing path, ErrParam if the path is that of an array, or
+// ErrCorrupt; for an untrusted file also the errors of Open.
+func (t *Tree) GroupAttrs(ctx context.Context, path string) (ndarray.Attrs, error) {
+	return t.tree.GroupAttrs(ctx, path)
+}
+
+// Open opens the array at a path of the file, for reading. It returns the errors of
+// Open of the package.
+func (t *Tree) Open(ctx context.Context, path string) (*ndarray.Array, error) {
+	return t.tree.Array(ctx, path, false)
+}
+
+// Metadata reads the metadata of an array or a group at a path of the file. For an untrusted file
+// Untrusted.MaxMetadata bounds the total size. It returns the errors of Open.
+func (t *Tree) Metadata(ctx context.Context, path string) (Metadata, error) {
+	m, err := t.tree.Metadata(ctx, path)
+	return Metadata(m), err
+}
+
+// Close ends the worker of an untrusted tree, and closes an HDF5 file or a container of
+// python-blosc2.
+func (t *Tree) Close() error { return t.tree.Close() }
+
+// walkOptions returns the options of a walk.
+func walkOptions(o *WalkOptions) opened.WalkOptions {
+	x := orZero(o)
+	out := opened.WalkOptions{NoSizes: x.NoSizes}
+	if x.Prune != nil {
+		out.Prune = func(e tree.Entry) bool { return x.Prune(entryOf(e)) }
+	}
+	return out
+}
+
+// entries converts the entries of a walk.
+func entries(all iter.Seq2[tree.Entry, error]) iter.Seq2[Entry, error] {
+	return func(yield func(Entry, error) bool) {
+		for e, err := range all {
+			if !yield(entryOf(e), err) {
+				return
+			}
 		}
-		return out
 	}
-	return TreeStats{
-		Groups: s.Groups, Arrays: s.Arrays, Links: s.Links, Attrs: s.Attrs, Types: s.Types, Bytes: s.Bytes,
-		Lost: list(s.Lost), Refused: list(s.Refused), Unreadable: list(s.Unreadable), Changes: list(s.Changes),
+}
+
+// entryOf returns the Entry of an entry of a tree.
+func entryOf(e tree.Entry) Entry {
+	return Entry{
+		Path: e.Path, Kind: EntryKind(e.Kind), Meta: e.Meta, Storage: e.Storage, Attrs: e.Attrs, Comment: e.Comment, Type: e.Type,
+		LinkKind: e.LinkKind, TargetFile: e.TargetFile, Target: e.Target, Err: e.Err,
 	}
 }

@@ -1,0 +1,146 @@
+// CopyTree copies all arrays, groups and attributes from one place to another, in any format.
+// Before it writes, it finds everything that the target cannot represent.
+
+package hyperslab
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/hyperslab/hyperslab/internal/tree/treecopy"
+	"github.com/hyperslab/hyperslab/ndarray"
+)
+
+// TreeOptions are the options of CopyTree. nil means the zero value.
+type TreeOptions struct {
+	Accept    func(Problem) bool // reports whether a loss is accepted; nil: no loss is
+	DryRun    bool               // find problems, write nothing
+	Overwrite bool               // replace an existing target
+	Lock      *Lock              // the lock of an existing target, which the caller holds; nil: CopyTree takes it
+
+	// Exclude reports whether the object at a path of the source is left out, with everything below
+	// it; nil: all objects are copied. Links to excluded objects are problems, because they would
+	// have no target.
+	Exclude func(path string) bool
+
+	// SkipUnreadable leaves out objects that are corrupt, or stored with a filter that is not
+	// available, instead of failing; TreeStats.Unreadable lists them.
+	SkipUnreadable bool
+
+	// Adjust changes chunks, blocks or compression of the array at a path of the source. An error
+	// ends the copy before anything is written. Adjust may also lower the number of goroutines for
+	// that array; *workers begins as Workers.
+	Adjust func(path string, m ndarray.Meta, spec *ndarray.Spec, workers *int) error
+
+	// Strings selects the type that replaces a type of strings that the target lacks. "" and "auto"
+	// replace strings of variable length by U (UTF-8) or S (ASCII) of the smallest size, and U in
+	// HDF5 by UTF-8 of variable length. "fixed" stores all strings in HDF5 with a fixed size too.
+	// "error" makes such an array a Problem. No string changes, and each replacement is in
+	// TreeStats.Changes.
+	Strings string
+
+	// Format is B2Z, B2D or B2E for a container whose name has no extension of a format. "": the
+	// extension of the target determines the format.
+	Format Format
+
+	// Table writes a table of python-blosc2 to a .b2z or .b2d instead of a tree of arrays.
+	Table bool
+
+	Workers  int                    // goroutines; 0 means GOMAXPROCS
+	Memory   int64                  // bytes of buffers; 0 means 128 MiB
+	Progress func(ndarray.Progress) // of all arrays together, one unit per array; never called concurrently
+}
+
+// Problem is a part of a source tree that the target cannot represent.
+type Problem struct {
+	Path string // in the source
+	What string // "array", "group", "link", "datatype", "object", "references", or "attribute NAME"
+	Err  error  // the reason
+}
+
+func (p Problem) String() string { return fmt.Sprintf("%s: %s: %v", p.Path, p.What, p.Err) }
+
+// TreeStats are the statistics of CopyTree, also of a dry run.
+type TreeStats struct {
+	Groups, Arrays, Links, Attrs int
+	Types                        int       // committed datatypes
+	Bytes                        int64     // of elements, in memory
+	Lost                         []Problem // accepted losses
+	Refused                      []Problem // losses that are not accepted; no target was written
+	Unreadable                   []Problem // objects left out by SkipUnreadable
+
+	// Changes lists changes that are reported but need no acceptance: comments of HDF5 and types of
+	// attributes that the target does not have, user blocks, dimension scales outside of the tree,
+	// compression that can be read but not written, references to deleted objects, attributes of
+	// references that become strings, and layouts, allocation times and creation orders of links of
+	// HDF5 that differ from the default and that the target does not have.
+	Changes []Problem
+}
+
+// CopyTree copies a tree to a new HDF5 file, a new bcolz ctable, or a new TreeStore (.b2z or .b2d)
+// or EmbedStore (.b2e) of python-blosc2, according to the extension of dst, or otherwise to a
+// directory of b2nd files (package internal/tree/directories documents the layout). src is the tree
+// of an HDF5 file or a group in it, a bcolz ctable, a directory of arrays, or a container of
+// python-blosc2. A ctable cannot contain groups, or arrays of different lengths. The committed
+// datatypes of an untrusted tree cannot be kept, which is a Problem.
+//
+// dst may be FILE:/group for a new group of a new or existing container. In an existing .b2d the
+// group is one new directory. An existing .b2z or .b2e is written again as a whole, with its other
+// objects copied byte for byte; embedded objects of a .b2z become members. With Overwrite an
+// existing group is replaced.
+//
+// With TreeOptions.Table the target is a table of python-blosc2. Its columns are the arrays
+// of the source, which have the same number of rows, or the fields of the source, if it is an array
+// of structures of one dimension. Strings of variable length become columns of kind utf8.
+//
+// From a container or a directory of arrays to a container or a directory, Python objects and plain
+// frames are copied byte for byte, without Adjust. From a container to a .b2z or .b2d, so are
+// tables with all their parts, unless Exclude leaves out a column. An EmbedStore has no attributes
+// of groups and no empty groups.
+//
+// Shapes, element types, fill values, chunks, dimension names and attributes are kept. Compression
+// is kept within a format if it can be written, and is otherwise the target's default. From HDF5 to
+// HDF5, comments, links and committed datatypes with their attributes are kept too, and arrays and
+// attributes still share the committed datatypes. The compact layout, the allocation time and the
+// creation order of links and attributes are kept too. References, also those in attributes, lead
+// to the copied objects; a reference to an object that is not copied is a Problem, and becomes null
+// if Accept accepts it. External files and sources of virtual datasets are not kept: the elements
+// are stored in the new file. Arrays of a type that ndarray does not have are copied as they are
+// stored, without Adjust.
+//
+// CopyTree first examines the whole tree. If the target cannot represent a part of it, and Accept
+// does not accept the loss, CopyTree writes nothing and returns errors.ErrUnsupported and all
+// problems in TreeStats.Refused. The target is created completely or not at all.
+//
+// It returns the errors of Tree.Walk and Tree.Open, ErrParam for a source that is one array,
+// ndarray.ErrExists, the context's error, or an error of a read or write.
+func CopyTree(ctx context.Context, dst string, src *Tree, o *TreeOptions) (TreeStats, error) {
+	stats, err := treecopy.Copy(ctx, dst, src.tree, orZero(o).internal())
+	return treeStats(stats), ndarray.Wrap("copy tree to", dst, err)
+}
+
+// internal returns the options of package treecopy.
+func (o TreeOptions) internal() *treecopy.Options {
+	x := &treecopy.Options{
+		DryRun: o.DryRun, Overwrite: o.Overwrite, Lock: o.Lock, Exclude: o.Exclude, SkipUnreadable: o.SkipUnreadable, Adjust: o.Adjust,
+		Strings: o.Strings, Format: string(o.Format), Table: o.Table, Workers: o.Workers, Memory: o.Memory, Progress: o.Progress,
+	}
+	if o.Accept != nil {
+		x.Accept = func(p treecopy.Problem) bool { return o.Accept(Problem(p)) }
+	}
+	return x
+}
+
+// treeStats returns the statistics of a copy.
+func treeStats(s treecopy.Stats) TreeStats {
+	list := func(from []treecopy.Problem) (out []Problem) {
+		for _, p := range from {
+			out = append(out, Problem(p))
+		}
+		return out
+	}
+	return TreeStats{
+		Groups: s.Groups, Arrays: s.Arrays, Links: s.Links, Attrs: s.Attrs, Types: s.Types, Bytes: s.Bytes,
+		Lost: list(s.Lost), Refused: list(s.Refused), Unreadable: list(s.Unreadable), Changes: list(s.Changes),
+	}
+}
