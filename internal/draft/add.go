@@ -3,11 +3,11 @@
 package draft
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"path/filepath"
-	"strings"
 
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/internal/files/atomicfile"
@@ -15,9 +15,10 @@ import (
 	"github.com/hyperslab/hyperslab/internal/files/regularfile"
 	"github.com/hyperslab/hyperslab/internal/format/detect"
 	"github.com/hyperslab/hyperslab/internal/hdf5/striped"
-	"github.com/hyperslab/hyperslab/internal/location/locate"
 	"github.com/hyperslab/hyperslab/internal/tree"
+	"github.com/hyperslab/hyperslab/internal/tree/h5tree"
 	"github.com/hyperslab/hyperslab/internal/tree/opened"
+	"github.com/hyperslab/hyperslab/internal/tree/opener"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/hdf5"
 )
@@ -34,14 +35,17 @@ type addition struct {
 	begun  bool   // the object is changed
 }
 
-// add starts an array in the existing HDF5 file l.File. It changes a copy that Commit moves over
+// add starts an array in the existing HDF5 file x.File. It changes a copy that Commit moves over
 // the file, or the file itself if o.InPlace is set.
-func add(ctx context.Context, l locate.Location, spec ndarray.Spec, o Options, location string) (_ *Draft, err error) {
-	file, err := filepath.EvalSymlinks(l.File)
+func add(ctx context.Context, x *tree.CreateOptions, spec ndarray.Spec, o Options) (_ *Draft, err error) {
+	if is, err := opener.Sniff(ctx, x.File); err != nil || is != x.Format {
+		return nil, cmp.Or(err, fmt.Errorf("%w: %s is of format %s, an array is added to HDF5 files", ndarray.ErrParam, x.File, is))
+	}
+	file, err := filepath.EvalSymlinks(x.File)
 	if err != nil {
 		return nil, err
 	}
-	object := "/" + strings.Trim(l.Object, "/")
+	object := tree.Root(x.Path)
 	if err := hdf5.Check(object, spec); err != nil {
 		return nil, err
 	}
@@ -49,7 +53,7 @@ func add(ctx context.Context, l locate.Location, spec ndarray.Spec, o Options, l
 	if err := a.hold(ctx, file, &o); err != nil {
 		return nil, err
 	}
-	d := &Draft{location: location, addition: a}
+	d := &Draft{location: x.Name, addition: a}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, d.discard())
@@ -91,7 +95,7 @@ func add(ctx context.Context, l locate.Location, spec ndarray.Spec, o Options, l
 	if err != nil {
 		return nil, err
 	}
-	d.Array, err = tree.NewArray(hdf5.CreateIn(a.file, object, spec, o.hdf5(location)))
+	d.Array, err = tree.NewArray(hdf5.CreateIn(a.file, object, spec, h5tree.Creation(x)))
 	if err == nil {
 		d.stripes = striped.Paths(file, o.Stripes)
 	}

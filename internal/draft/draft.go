@@ -3,7 +3,6 @@
 package draft
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -18,11 +17,9 @@ import (
 	"github.com/hyperslab/hyperslab/internal/location/locate"
 	"github.com/hyperslab/hyperslab/internal/location/urlfile"
 	"github.com/hyperslab/hyperslab/internal/tree"
-	"github.com/hyperslab/hyperslab/internal/tree/directories"
-	"github.com/hyperslab/hyperslab/internal/tree/h5tree"
 	"github.com/hyperslab/hyperslab/internal/tree/opener"
 	"github.com/hyperslab/hyperslab/ndarray"
-	"github.com/hyperslab/hyperslab/ndarray/hdf5"
+	"github.com/hyperslab/hyperslab/ndarray/b2nd"
 )
 
 // Options are the options of Create: CreateOptions of package hyperslab, which documents them.
@@ -40,9 +37,13 @@ type Options struct {
 	Lock      *ndarray.Lock
 }
 
-// hdf5 returns the options for a dataset with the name location.
-func (o *Options) hdf5(location string) *hdf5.CreateOptions {
-	return &hdf5.CreateOptions{Name: location, Library: o.Library, Stripes: o.Stripes, StripeOf: o.StripeOf, Mappings: o.Mappings, External: o.External}
+// internal returns the options for the driver.
+func (o *Options) internal(l locate.Location, name string) *tree.CreateOptions {
+	return &tree.CreateOptions{
+		Format: o.Format, File: l.File, Path: l.Object, Name: name, Exists: regularfile.Exists(l.File),
+		Sparse: o.Sparse, Plain: o.Plain, InPlace: o.InPlace, Library: o.Library,
+		Stripes: o.Stripes, StripeOf: o.StripeOf, Mappings: o.Mappings, External: o.External,
+	}
 }
 
 // Draft is an array that is written under a temporary name next to its target.
@@ -61,7 +62,7 @@ func Create(ctx context.Context, location string, spec ndarray.Spec, o Options) 
 	return d, ndarray.Wrap("create", location, err)
 }
 
-func create(ctx context.Context, location string, spec ndarray.Spec, o Options) (_ *Draft, err error) {
+func create(ctx context.Context, location string, spec ndarray.Spec, o Options) (*Draft, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -72,84 +73,51 @@ func create(ctx context.Context, location string, spec ndarray.Spec, o Options) 
 	if urlfile.IsURL(l.File) {
 		return nil, fmt.Errorf("%w: creating an array at a URL", errors.ErrUnsupported)
 	}
-	if err := o.check(l); err != nil {
-		return nil, err
-	}
-	if detect.IsStore(o.Format) {
-		return addStored(ctx, l, spec, o, location)
-	}
-	if o.Format == detect.HDF5 && regularfile.Exists(l.File) {
-		if is, err := opener.Sniff(ctx, l.File); err != nil || is != detect.HDF5 {
-			return nil, cmp.Or(err, fmt.Errorf("%w: %s is of format %s, an array is added to HDF5 files", ndarray.ErrParam, l.File, is))
+	if o.Format == "" {
+		var ok bool
+		if o.Format, ok = detect.Name(l.File); !ok {
+			return nil, fmt.Errorf("%w: extension %q: got no known format, want .b2nd, .caterva, .h5, .bcolz or .npy", ndarray.ErrParam, strings.ToLower(filepath.Ext(l.File)))
 		}
-		return add(ctx, l, spec, o, location)
 	}
-	// Other arrays of an HDF5 file that another program creates in the meantime are not replaced.
-	inHDF5 := o.Format == detect.HDF5
-	out, err := atomicfile.Create(ctx, l.File, atomicfile.Options{Overwrite: o.Overwrite && !inHDF5, Lock: o.Lock})
+	f, err := opener.All().Creator(o.Format)
 	if err != nil {
 		return nil, err
 	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, out.Abort())
-		}
-	}()
-	a, err := tree.NewArray(o.backend(out.Path(), l.Object, spec, location))
+	x := o.internal(l, location)
+	if err := f.CheckCreate(spec, x); err != nil {
+		return nil, err
+	}
+	switch adds := f.Many && x.Exists; {
+	case adds && f.Member != nil:
+		return addMember(ctx, f, spec, x, o)
+	case adds:
+		return add(ctx, x, spec, o)
+	case f.Create == nil:
+		return nil, fmt.Errorf("%w: format %q", ndarray.ErrParam, o.Format)
+	}
+	// Other arrays of a file that another program creates in the meantime are not replaced.
+	out, err := atomicfile.Create(ctx, l.File, atomicfile.Options{Overwrite: o.Overwrite && !f.Many, Lock: o.Lock})
 	if err != nil {
 		return nil, err
+	}
+	a, err := tree.NewArray(f.Create(out.Path(), spec, x))
+	if err != nil {
+		return nil, errors.Join(err, out.Abort())
 	}
 	return &Draft{Array: a, location: location, out: out, stripes: striped.Paths(l.File, o.Stripes)}, nil
 }
 
-// check completes the format, and returns an error for options that it does not have.
-func (o *Options) check(l locate.Location) error {
-	if o.Format == "" {
-		name, ok := detect.Name(l.File)
-		if !ok {
-			return fmt.Errorf("%w: extension %q: got no known format, want .b2nd, .caterva, .h5, .bcolz or .npy", ndarray.ErrParam, strings.ToLower(filepath.Ext(l.File)))
-		}
-		o.Format = name
+// addMember starts an array that is a file of its own in an existing container.
+func addMember(ctx context.Context, f *tree.Format, spec ndarray.Spec, x *tree.CreateOptions, o Options) (*Draft, error) {
+	out, err := f.Member(ctx, o.Lock, o.Overwrite, x)
+	if err != nil {
+		return nil, err
 	}
-	if err := checkObject(o.Format, l); err != nil {
-		return err
+	a, err := tree.NewArray(b2nd.Create(out.Path(), spec, &b2nd.CreateOptions{Name: x.Name, Library: x.Library}))
+	if err != nil {
+		return nil, errors.Join(err, out.Abort())
 	}
-	if o.Format == detect.Bcolz && strings.Trim(l.Object, "/") != "" {
-		return fmt.Errorf("%w: a bcolz carray holds one array, it has no %s", ndarray.ErrParam, l.Object)
-	}
-	if o.Sparse && o.Format != detect.B2ND && o.Format != detect.Caterva {
-		return fmt.Errorf("%w: only b2nd can be sparse, not %s", ndarray.ErrParam, o.Format)
-	}
-	if o.Plain && (o.Format != detect.B2ND || o.Sparse) {
-		return fmt.Errorf("%w: a plain frame: got format %s, sparse %v, want %s in one file", ndarray.ErrParam, o.Format, o.Sparse, detect.B2ND)
-	}
-	if o.InPlace && o.Format != detect.HDF5 {
-		return fmt.Errorf("%w: only HDF5 files are changed in place, not %s", ndarray.ErrParam, o.Format)
-	}
-	if (o.Stripes != nil || o.Mappings != nil || o.External != nil) && o.Format != detect.HDF5 {
-		return fmt.Errorf("%w: format of an array with elements in other files: got %s, want %s", ndarray.ErrParam, o.Format, detect.HDF5)
-	}
-	if o.Stripes != nil && (o.Mappings != nil || o.External != nil) || o.Mappings != nil && o.External != nil {
-		return fmt.Errorf("%w: location of the elements: got more than one of stripes, mappings and external files, want one", ndarray.ErrParam)
-	}
-	if o.Stripes == nil && o.StripeOf != nil {
-		return fmt.Errorf("%w: placement of stripes without stripe files", ndarray.ErrParam)
-	}
-	return nil
-}
-
-// checkObject returns an error unless the location of a new array has a path exactly if the format
-// needs one.
-func checkObject(f string, l locate.Location) error {
-	switch f {
-	case detect.B2ND, detect.Caterva, detect.NPY:
-		return tree.CheckOne(f, l.Object)
-	case detect.Directory:
-		return directories.CheckNamed(l.File, l.Object)
-	case detect.HDF5:
-		return h5tree.CheckNamed(l.File, l.Object)
-	}
-	return nil
+	return &Draft{Array: a, location: x.Name, out: out}, nil
 }
 
 // Commit closes the array, syncs it to disk and moves it to its target. After an error the target

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/hyperslab/hyperslab/internal/files/atomicfile"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -131,6 +132,23 @@ type Format struct {
 	// Part returns the Source of the array at a path that is a file or directory of its own, and
 	// the path in it. Nil: the arrays of the format are in one file.
 	Part func(s *Source, path string) (part *Source, rest string, err error)
+
+	// Also are the names of further formats that Create creates.
+	Also []string
+
+	// CheckCreate returns an error for an array that cannot be created with these options. It does
+	// not access the file. Nil: the format has no files with one new array.
+	CheckCreate func(spec ndarray.Spec, o *CreateOptions) error
+
+	// Create creates a file or a directory with one array. Nil: it cannot be created alone.
+	Create func(file string, spec ndarray.Spec, o *CreateOptions) (ndarray.Backend, error)
+
+	// Many is set if an existing file receives further arrays and is not replaced.
+	Many bool
+
+	// Member starts the file of an array in the existing file or directory o.File. held is its
+	// lock, which the caller holds, or nil. Nil: new arrays are no files of their own.
+	Member func(ctx context.Context, held *ndarray.Lock, overwrite bool, o *CreateOptions) (*atomicfile.Output, error)
 
 	// Target returns the target of a copy. table is set for a table of python-blosc2 instead of a
 	// tree of arrays. Nil: a tree cannot be copied to the format.

@@ -24,7 +24,24 @@ func Format() tree.Format {
 		Match:  func(_ []byte, s *tree.Source) bool { return s.Is(detect.Bcolz) },
 		Open:   Open,
 		Target: newTarget,
+
+		CheckCreate: func(_ ndarray.Spec, o *tree.CreateOptions) error {
+			if !tree.IsRoot(o.Path) {
+				return fmt.Errorf("%w: a bcolz carray holds one array, it has no %s", ndarray.ErrParam, o.Path)
+			}
+			return o.Check(tree.Creates{})
+		},
+		Create: create,
 	}
+}
+
+// create creates a carray, or a ctable for structures of one dimension.
+func create(dir string, spec ndarray.Spec, o *tree.CreateOptions) (ndarray.Backend, error) {
+	x := &bcolz.CreateOptions{Name: o.Name}
+	if spec.DType.Kind == ndarray.Struct && len(spec.Shape) == 1 {
+		return bcolz.CreateRecords(dir, spec, x)
+	}
+	return bcolz.Create(dir, spec, x)
 }
 
 // directory is a carray or a ctable.

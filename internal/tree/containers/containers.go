@@ -11,6 +11,7 @@ import (
 
 	"github.com/hyperslab/hyperslab/internal/blosc/stores"
 	"github.com/hyperslab/hyperslab/internal/errs"
+	"github.com/hyperslab/hyperslab/internal/files/atomicfile"
 	"github.com/hyperslab/hyperslab/internal/format/b2store"
 	"github.com/hyperslab/hyperslab/internal/location/locate"
 	"github.com/hyperslab/hyperslab/internal/tree"
@@ -31,6 +32,13 @@ func Format(kind string) tree.Format {
 			return open(ctx, s, kind)
 		},
 		Target: func(c tree.Copier, table bool) tree.Target { return newTarget(c, kind, table) },
+
+		CheckCreate: checkCreate,
+		Create:      create,
+		Many:        true,
+		Member: func(ctx context.Context, held *ndarray.Lock, overwrite bool, o *tree.CreateOptions) (*atomicfile.Output, error) {
+			return stores.Add(ctx, held, o.File, kind, tree.Root(o.Path), b2store.ArrayExt, overwrite)
+		},
 	}
 }
 

@@ -157,13 +157,3 @@ func embedAttrs(layer string, ranges msgpack.Map, end int64) []ndarray.Attr {
 		{Name: b2store.MapLayer, Raw: msgpack.Append(nil, msgpack.Map{{Key: "embed_map", Value: ranges}, {Key: "current_offset", Value: end}})},
 	}
 }
-
-// Start writes the files of a new .b2d in an existing directory except those of its objects. It
-// returns the name of the file to create for the array with a key.
-func Start(dir, key string) (file string, err error) {
-	files := dirFiles{dir}
-	if err := writeEmbed(files); err != nil {
-		return "", err
-	}
-	return files.Begin(key, b2store.ArrayExt)
-}

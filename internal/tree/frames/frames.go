@@ -23,7 +23,25 @@ func Format() tree.Format {
 		Name:  detect.B2ND,
 		Match: func(_ []byte, s *tree.Source) bool { return s.Is(detect.B2ND) },
 		Open:  func(ctx context.Context, s *tree.Source, _ *tree.OpenOptions) (tree.Tree, error) { return Open(ctx, s) },
+
+		Also:        []string{detect.Caterva},
+		CheckCreate: checkCreate,
+		Create:      create,
 	}
+}
+
+func checkCreate(_ ndarray.Spec, o *tree.CreateOptions) error {
+	if err := tree.CheckOne(o.Format, o.Path); err != nil {
+		return err
+	}
+	return o.Check(tree.Creates{Sparse: true, Plain: o.Format == detect.B2ND})
+}
+
+func create(file string, spec ndarray.Spec, o *tree.CreateOptions) (ndarray.Backend, error) {
+	if o.Plain {
+		return b2nd.Create(file, spec, &b2nd.CreateOptions{Plain: true, Name: o.Name})
+	}
+	return b2nd.Create(file, spec, &b2nd.CreateOptions{Sparse: o.Sparse, Caterva: o.Format == detect.Caterva, Name: o.Name, Library: o.Library})
 }
 
 // frame is an open frame.

@@ -26,7 +26,23 @@ func Format() tree.Format {
 		Match:  func(_ []byte, s *tree.Source) bool { return s.Is(detect.HDF5) },
 		Open:   open,
 		Target: newTarget,
+
+		CheckCreate: func(_ ndarray.Spec, o *tree.CreateOptions) error {
+			if err := CheckNamed(o.File, o.Path); err != nil {
+				return err
+			}
+			return o.Check(tree.Creates{InPlace: true, Elsewhere: true})
+		},
+		Create: func(file string, spec ndarray.Spec, o *tree.CreateOptions) (ndarray.Backend, error) {
+			return hdf5.Create(file, o.Path, spec, Creation(o))
+		},
+		Many: true,
 	}
+}
+
+// Creation returns the options of package hdf5 for a new dataset.
+func Creation(o *tree.CreateOptions) *hdf5.CreateOptions {
+	return &hdf5.CreateOptions{Name: o.Name, Library: o.Library, Stripes: o.Stripes, StripeOf: o.StripeOf, Mappings: o.Mappings, External: o.External}
 }
 
 // CheckNamed returns an error for the path of the root of a file.

@@ -14,6 +14,7 @@ import (
 	"github.com/hyperslab/hyperslab/internal/format/detect"
 	"github.com/hyperslab/hyperslab/internal/hdf5/dimscale"
 	"github.com/hyperslab/hyperslab/internal/hdf5/h5attr"
+	"github.com/hyperslab/hyperslab/internal/hdf5/h5copy"
 	"github.com/hyperslab/hyperslab/internal/tree"
 	"github.com/hyperslab/hyperslab/internal/tree/textview"
 	"github.com/hyperslab/hyperslab/ndarray"
@@ -164,11 +165,8 @@ func (t *target) Write(ctx context.Context, file string) (err error) {
 	}
 	creation := h5.DefaultFileCreation()
 	creation.Times = false
-	o := h5.CreateOptions{Creation: &creation}
-	if slices.ContainsFunc(t.c.Plan().Groups, func(item *tree.Item) bool { return h5attr.Dense(item.Attrs) }) {
-		o.Low = h5.V18 // the root group is created with the file
-	}
-	if t.file, err = h5.Create(file, &o); err != nil {
+	dense := slices.ContainsFunc(t.c.Plan().Groups, func(item *tree.Item) bool { return h5attr.Dense(item.Attrs) })
+	if t.file, err = h5copy.CreateFile(file, h5.CreateOptions{Creation: &creation}, dense); err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, t.file.Close()) }()

@@ -21,6 +21,15 @@ func Format() tree.Format {
 		Open: func(ctx context.Context, s *tree.Source, _ *tree.OpenOptions) (tree.Tree, error) {
 			return &file{s}, ctx.Err()
 		},
+		CheckCreate: func(_ ndarray.Spec, o *tree.CreateOptions) error {
+			if err := tree.CheckOne(detect.NPY, o.Path); err != nil {
+				return err
+			}
+			return o.Check(tree.Creates{})
+		},
+		Create: func(file string, spec ndarray.Spec, _ *tree.CreateOptions) (ndarray.Backend, error) {
+			return npy.Create(file, spec)
+		},
 	}
 }
 

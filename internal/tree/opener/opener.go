@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/hyperslab/hyperslab/internal/format/detect"
 	"github.com/hyperslab/hyperslab/internal/location/urlfile"
@@ -64,6 +65,16 @@ func (l Formats) Named(name string) (*tree.Format, error) {
 		}
 	}
 	return nil, fmt.Errorf("%w: format %q", ndarray.ErrFormat, name)
+}
+
+// Creator returns the driver that creates arrays of a format.
+func (l Formats) Creator(format string) (*tree.Format, error) {
+	for i := range l {
+		if f := &l[i]; f.CheckCreate != nil && (f.Name == format || slices.Contains(f.Also, format)) {
+			return f, nil
+		}
+	}
+	return nil, fmt.Errorf("%w: format %q", ndarray.ErrParam, format)
 }
 
 // Part returns the source of the array at a path, if the format of s stores it in a file or
