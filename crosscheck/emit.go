@@ -13,7 +13,7 @@ import (
 
 	"github.com/hyperslab/hyperslab/cblosc"
 	"github.com/hyperslab/hyperslab/internal/format"
-	"github.com/hyperslab/hyperslab/internal/pairwise"
+	"github.com/hyperslab/hyperslab/internal/testkit/pairwise"
 )
 
 // Options are the options of Emit. A nil *Options is the zero value.

@@ -6,7 +6,7 @@ package crosscheck
 import (
 	"slices"
 
-	"github.com/hyperslab/hyperslab/internal/pairwise"
+	"github.com/hyperslab/hyperslab/internal/testkit/pairwise"
 )
 
 // parameter is a parameter and its values.

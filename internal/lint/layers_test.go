@@ -64,6 +64,7 @@ var layers = []struct {
 	{"internal/blosc/stores", 50, false},
 	{"internal/testkit/storeattack", 50, false},
 	{"internal/testkit/samples", 20, false},
+	{"internal/testkit/pairwise", 20, false},
 	{"internal/tree/textview", 60, false},
 	{"internal/testkit", 110, true}, // helpers of tests
 	{"internal/tree/converted", 60, false},

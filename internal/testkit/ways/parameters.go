@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/hyperslab/hyperslab/internal/pairwise"
+	"github.com/hyperslab/hyperslab/internal/testkit/pairwise"
 )
 
 // dims are the values of an array in each dimension.

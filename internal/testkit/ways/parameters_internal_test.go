@@ -5,7 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/hyperslab/hyperslab/internal/pairwise"
+	"github.com/hyperslab/hyperslab/internal/testkit/pairwise"
 )
 
 // TestAreas checks that the arrays of each format contain every pair of values that the rules

@@ -21,7 +21,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/hyperslab/hyperslab/internal/pairwise"
+	"github.com/hyperslab/hyperslab/internal/testkit/pairwise"
 	"github.com/hyperslab/hyperslab/internal/testkit/testenv"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
