@@ -9,9 +9,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hyperslab/hyperslab"
+	"github.com/hyperslab/hyperslab/internal/testkit/filetest"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/bcolz"
-
 	"github.com/hyperslab/hyperslab/ndarray/mem"
 )
 
@@ -28,7 +28,7 @@ func TestOpen_bcolzByContent(t *testing.T) {
 		require.NoError(t, err, tree)
 		require.Equal(t, "bcolz", a.Meta().Format)
 
-		entries := walk(t, dir)
+		entries := filetest.Walk(t, dir)
 		require.Len(t, entries, 1)
 		require.Equal(t, "/", entries[0].Path)
 		require.Equal(t, a.Meta(), entries[0].Meta)
@@ -49,7 +49,7 @@ func TestOpen_bcolzByContent(t *testing.T) {
 
 func TestBcolzTables(t *testing.T) {
 	dir := filepath.Join(trees, "table")
-	entries := walk(t, dir)
+	entries := filetest.Walk(t, dir)
 	require.Equal(t, hyperslab.Group, entries[0].Kind)
 	require.Greater(t, len(entries), 1)
 	for _, e := range entries[1:] {
@@ -58,7 +58,7 @@ func TestBcolzTables(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, e.Meta, a.Meta())
 		require.NoError(t, a.Close())
-		require.Equal(t, []hyperslab.Entry{e}, walk(t, dir+":"+e.Path), "one column by itself")
+		require.Equal(t, []hyperslab.Entry{e}, filetest.Walk(t, dir+":"+e.Path), "one column by itself")
 	}
 	a, err := hyperslab.Open(bg, dir, nil)
 	require.NoError(t, err)
@@ -75,9 +75,9 @@ func TestBcolzTables(t *testing.T) {
 func TestWalk_corruptColumn(t *testing.T) {
 	dir := t.TempDir()
 	require.NoError(t, os.CopyFS(dir, os.DirFS(filepath.Join(trees, "table"))))
-	before := walk(t, dir)
+	before := filetest.Walk(t, dir)
 	require.NoError(t, os.Remove(filepath.Join(dir, before[1].Path, "meta", "sizes")))
-	after := walk(t, dir)
+	after := filetest.Walk(t, dir)
 	require.Len(t, after, len(before))
 	require.Error(t, after[1].Err)
 	require.Equal(t, before[2:], after[2:])
@@ -145,10 +145,10 @@ func TestCreateTable(t *testing.T) {
 func TestCopyTree_table(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "a.h5")
-	_, err := copyTree(bg, file, filepath.Join(trees, "table"), nil)
+	_, err := filetest.CopyTree(bg, file, filepath.Join(trees, "table"), nil)
 	require.NoError(t, err)
 	table := filepath.Join(dir, "a.bcolz")
-	stats, err := copyTree(bg, table, file, nil)
+	stats, err := filetest.CopyTree(bg, table, file, nil)
 	require.NoError(t, err)
 	require.Equal(t, 3, stats.Arrays)
 	for _, column := range []string{"id", "value", "tag"} {
@@ -174,12 +174,12 @@ func TestCopyTree_table(t *testing.T) {
 
 	directory := filepath.Join(dir, "directory")
 	require.NoError(t, os.MkdirAll(filepath.Join(directory, "deeper"), 0o777))
-	save(t, in(directory, "a.b2nd"), int32s(5, 2), nil)
-	save(t, in(directory, "b.b2nd"), int32s(6), nil)
-	save(t, in(directory, "c.b2nd"), int32s(), nil)
-	save(t, in(directory, "deeper/d.b2nd"), int32s(5), nil)
+	filetest.Save(t, filetest.In(directory, "a.b2nd"), filetest.Int32s(5, 2), nil)
+	filetest.Save(t, filetest.In(directory, "b.b2nd"), filetest.Int32s(6), nil)
+	filetest.Save(t, filetest.In(directory, "c.b2nd"), filetest.Int32s(), nil)
+	filetest.Save(t, filetest.In(directory, "deeper/d.b2nd"), filetest.Int32s(5), nil)
 	lossy := filepath.Join(dir, "lossy.bcolz")
-	stats, err = copyTree(bg, lossy, directory, nil)
+	stats, err = filetest.CopyTree(bg, lossy, directory, nil)
 	require.ErrorIs(t, err, errors.ErrUnsupported)
 	var lost []string
 	for _, p := range stats.Refused {
@@ -187,23 +187,23 @@ func TestCopyTree_table(t *testing.T) {
 	}
 	require.Equal(t, []string{"/b", "/c", "/deeper", "/deeper/d"}, lost)
 	require.NoDirExists(t, lossy)
-	stats, err = copyTree(bg, lossy, directory, &hyperslab.TreeOptions{Accept: func(hyperslab.Problem) bool { return true }})
+	stats, err = filetest.CopyTree(bg, lossy, directory, &hyperslab.TreeOptions{Accept: func(hyperslab.Problem) bool { return true }})
 	require.NoError(t, err)
 	require.Equal(t, 1, stats.Arrays)
-	requireCount(t, lossy+":/a")
+	filetest.RequireCount(t, lossy+":/a")
 }
 
 // TestNestedTable checks that a nested ctable is both a tree, with a column at each path, and an
 // array of structures. CopyTree copies it completely to formats that have groups.
 func TestNestedTable(t *testing.T) {
 	dir := t.TempDir()
-	path := in(dir, "nested")
+	path := filetest.In(dir, "nested")
 	d, err := ndarray.ParseDType(`[('a', '<i4'), ('g', [('b', '<f8'), ('h', [('c', '<u2')])]), ('z', '|S2')]`)
 	require.NoError(t, err)
 	spec := ndarray.Spec{Shape: []int64{5}, DType: d, Attrs: []ndarray.Attr{{Name: "title", Value: ndarray.Text("x")}}}
 	b, err := bcolz.CreateRecords(path, spec, &bcolz.CreateOptions{Nested: true})
 	require.NoError(t, err)
-	want := noise(d, 5)
+	want := filetest.Noise(d, 5)
 	require.NoError(t, b.(ndarray.RegionWriter).WriteRegion(bg, want, ndarray.Whole(spec.Shape), 0))
 	require.NoError(t, b.Close())
 
@@ -234,31 +234,31 @@ func TestNestedTable(t *testing.T) {
 	require.ErrorIs(t, err, ndarray.ErrNotFound)
 
 	for _, to := range []string{"copy.h5", "copy"} {
-		stats, err := copyTree(bg, in(dir, to), path, nil)
+		stats, err := filetest.CopyTree(bg, filetest.In(dir, to), path, nil)
 		require.NoError(t, err)
 		require.Equal(t, 3, stats.Groups)
 		require.Equal(t, 4, stats.Arrays)
-		require.Equal(t, all, list(in(dir, to), nil))
+		require.Equal(t, all, list(filetest.In(dir, to), nil))
 		for _, name := range []string{"/a", "/g/b", "/g/h/c", "/z"} {
 			x, err := hyperslab.Open(bg, path+":"+name, nil)
 			require.NoError(t, err)
-			y, err := hyperslab.Open(bg, in(dir, to)+":"+name, nil)
+			y, err := hyperslab.Open(bg, filetest.In(dir, to)+":"+name, nil)
 			require.NoError(t, err)
 			c, err := ndarray.Compare(bg, x, y, nil)
 			require.NoError(t, err)
 			require.True(t, c.Equal(), "%s in %s: %+v", name, to, c)
 			require.NoError(t, errors.Join(x.Close(), y.Close()))
 		}
-		attrs, err := groupAttrs(in(dir, to)+":/", nil)
+		attrs, err := filetest.GroupAttrs(filetest.In(dir, to)+":/", nil)
 		require.NoError(t, err)
 		require.Len(t, attrs.List, 1)
 	}
-	attrs, err := groupAttrs(path+":/g", nil)
+	attrs, err := filetest.GroupAttrs(path+":/g", nil)
 	require.NoError(t, err)
 	require.Empty(t, attrs.List)
-	_, err = copyTree(bg, in(dir, "flat.bcolz"), path, nil)
+	_, err = filetest.CopyTree(bg, filetest.In(dir, "flat.bcolz"), path, nil)
 	require.ErrorIs(t, err, errors.ErrUnsupported, "a ctable has no groups")
-	require.NoDirExists(t, in(dir, "flat.bcolz"))
+	require.NoDirExists(t, filetest.In(dir, "flat.bcolz"))
 }
 
 // TestWalk_bcolzInDirectory lists, opens, verifies and copies the bcolz arrays and tables in a
@@ -272,7 +272,7 @@ func TestWalk_bcolzInDirectory(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, hyperslab.Directory, f)
 
-	all := walk(t, dir)
+	all := filetest.Walk(t, dir)
 	arrays := map[string]hyperslab.Entry{}
 	for _, e := range all {
 		require.NoError(t, e.Err, e.Path)
@@ -282,13 +282,13 @@ func TestWalk_bcolzInDirectory(t *testing.T) {
 	}
 	require.Contains(t, arrays, "/plain")
 	require.Contains(t, arrays, "/sub/float")
-	for _, column := range walk(t, filepath.Join(dir, "sub", "table"))[1:] {
+	for _, column := range filetest.Walk(t, filepath.Join(dir, "sub", "table"))[1:] {
 		require.Contains(t, arrays, "/sub/table"+column.Path)
 	}
 	for _, u := range []*hyperslab.Untrusted{nil, {InProcess: true}, {}} {
 		o := &hyperslab.OpenOptions{Untrusted: u}
 		if u != nil {
-			requireSameWalk(t, dir, *u, nil)
+			filetest.RequireSameWalk(t, dir, *u, nil)
 		}
 		for at, e := range arrays {
 			a, err := hyperslab.Open(bg, dir+":"+at, o)
@@ -301,11 +301,11 @@ func TestWalk_bcolzInDirectory(t *testing.T) {
 		_, err = hyperslab.Open(bg, dir+":/plain/x", o)
 		require.ErrorIs(t, err, ndarray.ErrParam)
 	}
-	below := walk(t, dir+":/sub/table")
+	below := filetest.Walk(t, dir+":/sub/table")
 	require.Equal(t, "/sub/table", below[0].Path)
 
 	copied := filepath.Join(t.TempDir(), "c.h5")
-	_, err = copyTree(bg, copied, dir, nil)
+	_, err = filetest.CopyTree(bg, copied, dir, nil)
 	require.NoError(t, err)
 	for at := range arrays {
 		a, err := hyperslab.Open(bg, dir+":"+at, nil)
@@ -326,7 +326,7 @@ func TestWalk_corruptBcolzInDirectory(t *testing.T) {
 		require.NoError(t, os.CopyFS(filepath.Join(dir, name), os.DirFS(filepath.Join(trees, "type_i4"))))
 	}
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "a", "meta", "storage"), []byte("{"), 0o600))
-	all := walk(t, dir)
+	all := filetest.Walk(t, dir)
 	require.Len(t, all, 3)
 	require.ErrorIs(t, all[1].Err, ndarray.ErrCorrupt)
 	require.NoError(t, all[2].Err)

@@ -18,6 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hyperslab/hyperslab"
+	"github.com/hyperslab/hyperslab/internal/testkit/filetest"
 	"github.com/hyperslab/hyperslab/internal/tree/shards"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
@@ -66,13 +67,13 @@ func TestCancelled(t *testing.T) {
 	file := map[string]string{"HDF5": "a.h5:/x", "b2nd": "a.b2nd", "sparse b2nd": "s.b2nd", "Caterva": "a.cat", "bcolz": "a.bcolz"}
 	options := map[string]*hyperslab.CreateOptions{"sparse b2nd": {Sparse: true}, "Caterva": {Format: hyperslab.Caterva}}
 	opening := map[string]hyperslab.OpenOptions{"Caterva": {DType: new(ndarray.DTypeOf[int32]())}}
-	spec := int32s(rows, columns)
+	spec := filetest.Int32s(rows, columns)
 	spec.ChunkShape = []int64{chunk, columns}
 	growing := spec
 	growing.MaxShape = []int64{ndarray.Unlimited, columns} // an HDF5 dataset does not grow without it
 	specs := map[string]ndarray.Spec{"HDF5": growing, "b2nd": spec, "sparse b2nd": spec, "Caterva": spec, "bcolz": spec}
 	for format, name := range file {
-		save(t, in(dir, name), specs[format], options[format])
+		filetest.Save(t, filetest.In(dir, name), specs[format], options[format])
 	}
 	fresh := t.TempDir
 
@@ -84,17 +85,17 @@ func TestCancelled(t *testing.T) {
 	}
 	pathOf := func(directory, format string) string {
 		if format == "HDF5" {
-			return in(directory, "a.h5")
+			return filetest.In(directory, "a.h5")
 		}
-		return in(directory, file[format])
+		return filetest.In(directory, file[format])
 	}
 	// writes returns a call that applies f to a writable array in a new file.
 	type use func(ctx context.Context, a *ndarray.Array) error
 	writes := func(format string, f use, durable bool) call {
 		return func(ctx context.Context, _ string) error {
 			directory := fresh()
-			location := in(directory, file[format])
-			save(t, location, specs[format], options[format])
+			location := filetest.In(directory, file[format])
+			filetest.Save(t, location, specs[format], options[format])
 			opts := opening[format]
 			opts.Write, opts.Durable = !durable, durable
 			a, err := open(bg, location, opts)
@@ -114,7 +115,7 @@ func TestCancelled(t *testing.T) {
 	}
 	reads := func(format string, f use) call {
 		return func(ctx context.Context, _ string) error {
-			a, err := open(bg, in(dir, file[format]), opening[format])
+			a, err := open(bg, filetest.In(dir, file[format]), opening[format])
 			if err != nil {
 				return err
 			}
@@ -124,7 +125,7 @@ func TestCancelled(t *testing.T) {
 	whole := ndarray.Whole(spec.Shape)
 	values := make([]byte, 4*rows*columns)
 	for format, name := range file {
-		location := in(dir, name)
+		location := filetest.In(dir, name)
 		path := pathOf(dir, format)
 		calls[format+": open"] = func(ctx context.Context, _ string) error {
 			a, err := open(ctx, location, opening[format])
@@ -143,7 +144,7 @@ func TestCancelled(t *testing.T) {
 			return g.Close()
 		}
 		calls[format+": create"] = func(ctx context.Context, to string) error {
-			d, err := hyperslab.Create(ctx, in(to, name), specs[format], options[format])
+			d, err := hyperslab.Create(ctx, filetest.In(to, name), specs[format], options[format])
 			if err != nil {
 				return err
 			}
@@ -158,7 +159,7 @@ func TestCancelled(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			d, err := hyperslab.Create(ctx, in(to, name), specs[format], options[format])
+			d, err := hyperslab.Create(ctx, filetest.In(to, name), specs[format], options[format])
 			if err != nil {
 				return errors.Join(err, src.Close())
 			}
@@ -231,20 +232,20 @@ func TestCancelled(t *testing.T) {
 		}
 	}
 	calls["copy of a tree"] = func(ctx context.Context, to string) error {
-		_, err := copyTree(ctx, in(to, "t.h5"), in(dir, "a.h5"), nil)
+		_, err := filetest.CopyTree(ctx, filetest.In(to, "t.h5"), filetest.In(dir, "a.h5"), nil)
 		return err
 	}
 	calls["edit"] = func(ctx context.Context, _ string) error {
-		location := in(fresh(), "a.b2nd")
-		save(t, location, spec, nil)
+		location := filetest.In(fresh(), "a.b2nd")
+		filetest.Save(t, location, spec, nil)
 		return hyperslab.Update(ctx, location, func(string) error { return nil })
 	}
 	calls["shards"] = func(ctx context.Context, to string) error {
-		parts := []shards.Shard{{Dir: in(fresh(), "p"), First: 0, End: 4}, {Dir: in(fresh(), "q"), First: 4, End: shards.All}}
-		if err := shards.Split(ctx, in(dir, "a.bcolz"), parts); err != nil {
+		parts := []shards.Shard{{Dir: filetest.In(fresh(), "p"), First: 0, End: 4}, {Dir: filetest.In(fresh(), "q"), First: 4, End: shards.All}}
+		if err := shards.Split(ctx, filetest.In(dir, "a.bcolz"), parts); err != nil {
 			return err
 		}
-		return shards.Join(ctx, in(to, "j"), parts)
+		return shards.Join(ctx, filetest.In(to, "j"), parts)
 	}
 	refused := []string{"durable b2nd: resize", "durable b2nd: set attribute"}
 	r := rand.New(rand.NewPCG(8, 9))
@@ -270,17 +271,17 @@ func TestCancelled(t *testing.T) {
 				ctx.cancel()
 				if i == 0 || err != nil {
 					require.ErrorIs(t, err, context.Canceled, fmt.Sprintf("look %d of %d", at, looks))
-					require.Empty(t, entries(t, to), "what it was to make, or parts of it")
+					require.Empty(t, filetest.Entries(t, to), "what it was to make, or parts of it")
 				}
 			}
 		})
 	}
 	for format, name := range file {
-		a, err := open(bg, in(dir, name), opening[format])
+		a, err := open(bg, filetest.In(dir, name), opening[format])
 		require.NoError(t, err, format)
 		got := make([]int32, rows*columns)
 		require.NoError(t, ndarray.Read(bg, a, got, whole))
-		require.Equal(t, count(rows*columns), got, format)
+		require.Equal(t, filetest.Count(rows*columns), got, format)
 		require.NoError(t, a.Close())
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hyperslab/hyperslab"
+	"github.com/hyperslab/hyperslab/internal/testkit/filetest"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -29,45 +30,18 @@ func compareFile(t *testing.T, name string, last int32, unit string) string {
 	return file
 }
 
-// copyTree copies the tree at a location.
-func copyTree(ctx context.Context, dst, location string, o *hyperslab.TreeOptions, from ...*hyperslab.OpenOptions) (stats hyperslab.TreeStats, err error) {
-	var files *hyperslab.OpenOptions
-	if len(from) > 0 {
-		files = from[0]
-	}
-	src, err := hyperslab.OpenTree(ctx, location, files)
-	if err != nil {
-		return stats, err
-	}
-	defer func() { err = errors.Join(err, src.Close()) }()
-	return hyperslab.CopyTree(ctx, dst, src, o)
-}
-
-// openTree opens a tree until the end of the test.
-func openTree(t interface {
-	require.TestingT
-	Helper()
-	Cleanup(f func())
-}, location string, o *hyperslab.OpenOptions) *hyperslab.Tree {
-	t.Helper()
-	tree, err := hyperslab.OpenTree(context.Background(), location, o)
-	require.NoError(t, err)
-	t.Cleanup(func() { _ = tree.Close() })
-	return tree
-}
-
 func TestCompare(t *testing.T) {
 	ctx := context.Background()
 	x, y := compareFile(t, "x.h5", 4, "m"), compareFile(t, "y.h5", 5, "km")
 
 	t.Run("same file", func(t *testing.T) {
-		r, err := hyperslab.Compare(ctx, openTree(t, x, nil), openTree(t, x, nil), nil)
+		r, err := hyperslab.Compare(ctx, filetest.OpenTree(t, x, nil), filetest.OpenTree(t, x, nil), nil)
 		require.NoError(t, err)
 		require.Equal(t, &hyperslab.CompareReport{Compared: 4}, r)
 	})
 	t.Run("values and attributes", func(t *testing.T) {
 		var done, total int64
-		r, err := hyperslab.Compare(ctx, openTree(t, x, nil), openTree(t, y, nil), &hyperslab.CompareOptions{CompareOptions: ndarray.CompareOptions{
+		r, err := hyperslab.Compare(ctx, filetest.OpenTree(t, x, nil), filetest.OpenTree(t, y, nil), &hyperslab.CompareOptions{CompareOptions: ndarray.CompareOptions{
 			Progress: func(p ndarray.Progress) { done, total = p.DoneBytes, p.TotalBytes },
 		}})
 		require.NoError(t, err)
@@ -80,11 +54,11 @@ func TestCompare(t *testing.T) {
 	})
 	t.Run("without progress", func(t *testing.T) { // arrays are described only if they differ
 		w := filepath.Join(t.TempDir(), "w.h5")
-		tree(t, w)
+		filetest.WriteObjects(t, w)
 		for _, files := range [][2]string{{w, w}, {w, x}, {x, w}, {x, y}} {
-			with, err := hyperslab.Compare(ctx, openTree(t, files[0], nil), openTree(t, files[1], nil), &hyperslab.CompareOptions{CompareOptions: ndarray.CompareOptions{Progress: func(ndarray.Progress) {}}})
+			with, err := hyperslab.Compare(ctx, filetest.OpenTree(t, files[0], nil), filetest.OpenTree(t, files[1], nil), &hyperslab.CompareOptions{CompareOptions: ndarray.CompareOptions{Progress: func(ndarray.Progress) {}}})
 			require.NoError(t, err)
-			without, err := hyperslab.Compare(ctx, openTree(t, files[0], nil), openTree(t, files[1], nil), nil)
+			without, err := hyperslab.Compare(ctx, filetest.OpenTree(t, files[0], nil), filetest.OpenTree(t, files[1], nil), nil)
 			require.NoError(t, err)
 			for i := range with.Differences {
 				with.Differences[i].Time = 0
@@ -96,20 +70,20 @@ func TestCompare(t *testing.T) {
 		}
 	})
 	t.Run("excluded objects", func(t *testing.T) {
-		r, err := hyperslab.Compare(ctx, openTree(t, x, nil), openTree(t, y, nil), &hyperslab.CompareOptions{Exclude: func(path string) bool { return path == "/g" }})
+		r, err := hyperslab.Compare(ctx, filetest.OpenTree(t, x, nil), filetest.OpenTree(t, y, nil), &hyperslab.CompareOptions{Exclude: func(path string) bool { return path == "/g" }})
 		require.NoError(t, err)
 		require.Len(t, r.Differences, 1)
 		require.Equal(t, 2, r.Compared)
 	})
 	t.Run("group below a path", func(t *testing.T) {
-		r, err := hyperslab.Compare(ctx, openTree(t, x+":/g", nil), openTree(t, y+":/g", nil), &hyperslab.CompareOptions{ValuesOnly: true})
+		r, err := hyperslab.Compare(ctx, filetest.OpenTree(t, x+":/g", nil), filetest.OpenTree(t, y+":/g", nil), &hyperslab.CompareOptions{ValuesOnly: true})
 		require.NoError(t, err)
 		require.Len(t, r.Differences, 1)
 		require.Equal(t, "/b", r.Differences[0].Path)
 		require.Equal(t, "/g/b", r.Differences[0].A.Path)
 	})
 	t.Run("two arrays", func(t *testing.T) {
-		r, err := hyperslab.Compare(ctx, openTree(t, x+":/a", nil), openTree(t, y+":/g/b", nil), nil)
+		r, err := hyperslab.Compare(ctx, filetest.OpenTree(t, x+":/a", nil), filetest.OpenTree(t, y+":/g/b", nil), nil)
 		require.NoError(t, err)
 		require.Len(t, r.Differences, 1)
 		require.Equal(t, "/", r.Differences[0].Path)
@@ -117,12 +91,12 @@ func TestCompare(t *testing.T) {
 	})
 	t.Run("other format and missing objects", func(t *testing.T) {
 		dir := filepath.Join(t.TempDir(), "x")
-		_, err := copyTree(ctx, dir, x, nil)
+		_, err := filetest.CopyTree(ctx, dir, x, nil)
 		require.NoError(t, err)
-		r, err := hyperslab.Compare(ctx, openTree(t, x, nil), openTree(t, dir, nil), nil)
+		r, err := hyperslab.Compare(ctx, filetest.OpenTree(t, x, nil), filetest.OpenTree(t, dir, nil), nil)
 		require.NoError(t, err)
 		require.Equal(t, &hyperslab.CompareReport{Compared: 4}, r)
-		r, err = hyperslab.Compare(ctx, openTree(t, x+":/g", nil), openTree(t, dir, nil), nil)
+		r, err = hyperslab.Compare(ctx, filetest.OpenTree(t, x+":/g", nil), filetest.OpenTree(t, dir, nil), nil)
 		require.NoError(t, err)
 		require.Len(t, r.Differences, 5)
 		require.Nil(t, r.Differences[1].A)
@@ -130,32 +104,32 @@ func TestCompare(t *testing.T) {
 	})
 	t.Run("encoding", func(t *testing.T) {
 		other := filepath.Join(t.TempDir(), "z.h5")
-		_, err := copyTree(ctx, other, x, &hyperslab.TreeOptions{Adjust: func(_ string, _ ndarray.Meta, s *ndarray.Spec, _ *int) error {
+		_, err := filetest.CopyTree(ctx, other, x, &hyperslab.TreeOptions{Adjust: func(_ string, _ ndarray.Meta, s *ndarray.Spec, _ *int) error {
 			s.ChunkShape = []int64{4}
 			return nil
 		}})
 		require.NoError(t, err)
 		for encoding, want := range map[bool]int{false: 0, true: 2} {
-			r, err := hyperslab.Compare(ctx, openTree(t, x, nil), openTree(t, other, nil), &hyperslab.CompareOptions{Encoding: encoding})
+			r, err := hyperslab.Compare(ctx, filetest.OpenTree(t, x, nil), filetest.OpenTree(t, other, nil), &hyperslab.CompareOptions{Encoding: encoding})
 			require.NoError(t, err)
 			require.Len(t, r.Differences, want)
 		}
 	})
 	t.Run("untrusted files", func(t *testing.T) {
 		untrusted := &hyperslab.OpenOptions{Untrusted: &hyperslab.Untrusted{}}
-		r, err := hyperslab.Compare(ctx, openTree(t, x, untrusted), openTree(t, y, untrusted), nil)
+		r, err := hyperslab.Compare(ctx, filetest.OpenTree(t, x, untrusted), filetest.OpenTree(t, y, untrusted), nil)
 		require.NoError(t, err)
 		require.Len(t, r.Differences, 3)
 	})
 	t.Run("error of Prepare", func(t *testing.T) {
 		stop := errors.New("stop")
-		_, err := hyperslab.Compare(ctx, openTree(t, x, nil), openTree(t, y, nil), &hyperslab.CompareOptions{Prepare: func(_, _ *ndarray.Array, _ *int) error { return stop }})
+		_, err := hyperslab.Compare(ctx, filetest.OpenTree(t, x, nil), filetest.OpenTree(t, y, nil), &hyperslab.CompareOptions{Prepare: func(_, _ *ndarray.Array, _ *int) error { return stop }})
 		require.ErrorIs(t, err, stop)
 	})
 	t.Run("closed tree", func(t *testing.T) {
-		closed := openTree(t, y, nil)
+		closed := filetest.OpenTree(t, y, nil)
 		require.NoError(t, closed.Close())
-		_, err := hyperslab.Compare(ctx, openTree(t, x, nil), closed, nil)
+		_, err := hyperslab.Compare(ctx, filetest.OpenTree(t, x, nil), closed, nil)
 		require.ErrorIs(t, err, ndarray.ErrClosed)
 	})
 }

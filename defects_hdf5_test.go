@@ -19,6 +19,7 @@ import (
 	"github.com/hyperslab/hyperslab/h5/h5value"
 	"github.com/hyperslab/hyperslab/internal/format/h5file"
 	"github.com/hyperslab/hyperslab/internal/format/h5file/hdf5test"
+	"github.com/hyperslab/hyperslab/internal/testkit/filetest"
 	"github.com/hyperslab/hyperslab/internal/testkit/testenv"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
@@ -343,9 +344,9 @@ func TestDefects_trustedCopies(t *testing.T) {
 			b[space-8] = 0 // the message type
 			return b
 		})
-		_, err := copyTree(bg, path+".copy.h5", path, nil)
+		_, err := filetest.CopyTree(bg, path+".copy.h5", path, nil)
 		require.ErrorIs(t, err, ndarray.ErrCorrupt)
-		stats, err := copyTree(bg, path+".copy.h5", path, &hyperslab.TreeOptions{SkipUnreadable: true})
+		stats, err := filetest.CopyTree(bg, path+".copy.h5", path, &hyperslab.TreeOptions{SkipUnreadable: true})
 		require.NoError(t, err)
 		require.Len(t, stats.Unreadable, 1)
 		require.Equal(t, []int{0, 0}, []int{stats.Types, stats.Arrays})

@@ -14,6 +14,7 @@ import (
 	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/cblosc"
 	"github.com/hyperslab/hyperslab/internal/format/cframe"
+	"github.com/hyperslab/hyperslab/internal/testkit/filetest"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -37,7 +38,7 @@ func (d *defectArray) create(t *testing.T, contiguous bool, set func(*cblosc.CPa
 	for i := range d.data {
 		d.data[i] = byte(i / 100)
 	}
-	d.path = in(t.TempDir(), "a.b2nd")
+	d.path = filetest.In(t.TempDir(), "a.b2nd")
 	n := int64(8000 / cp.TypeSize)
 	a, err := cblosc.CreateArrayFrom(&cblosc.ArrayParams{
 		Shape: []int64{n}, ChunkShape: []int32{int32(n / 2)}, Blocks: []int32{int32(n / 8)},
@@ -50,7 +51,7 @@ func (d *defectArray) create(t *testing.T, contiguous bool, set func(*cblosc.CPa
 	require.Equal(t, cp.Level > 0, len(d.chunk) < 3000, "a compressed chunk")
 	d.file = d.path
 	if !contiguous {
-		files, err := filepath.Glob(in(d.path, "*.chunk"))
+		files, err := filepath.Glob(filetest.In(d.path, "*.chunk"))
 		require.NoError(t, err)
 		for _, f := range files {
 			if b, err := os.ReadFile(f); err == nil && bytes.Equal(b, d.chunk) {
@@ -78,10 +79,10 @@ func (d *defectArray) edit(t *testing.T, f func(chunk []byte)) {
 // right values.
 func TestDefects_trusted(t *testing.T) {
 	le := binary.LittleEndian
-	mark := in(t.TempDir(), "was started")
+	mark := filetest.In(t.TempDir(), "was started")
 	dir := t.TempDir()
 	for _, name := range []string{"python", "python3"} {
-		require.NoError(t, os.WriteFile(in(dir, name), []byte("#!/bin/sh\n: > '"+mark+"'\n"), 0o700))
+		require.NoError(t, os.WriteFile(filetest.In(dir, name), []byte("#!/bin/sh\n: > '"+mark+"'\n"), 0o700))
 	}
 	t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
 	stored := func(p *cblosc.CParams) { p.Level = 0 }
@@ -146,7 +147,7 @@ func TestDefects_trusted(t *testing.T) {
 func TestDefects_trustedFrames(t *testing.T) {
 	frame := func(d *defectArray) string {
 		if info, err := os.Stat(d.path); err == nil && info.IsDir() {
-			return in(d.path, "chunks.b2frame")
+			return filetest.In(d.path, "chunks.b2frame")
 		}
 		return d.path
 	}
@@ -178,7 +179,7 @@ func TestDefects_trustedFrames(t *testing.T) {
 		}, nil},
 		{"failed slice reads", func(t *testing.T, d *defectArray) {
 			if d.file != d.path {
-				require.NoError(t, os.Remove(in(d.path, "00000001.chunk")))
+				require.NoError(t, os.Remove(filetest.In(d.path, "00000001.chunk")))
 			}
 		}, fs.ErrNotExist},
 	} {

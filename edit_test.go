@@ -11,19 +11,20 @@ import (
 
 	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/internal/location/locate"
+	"github.com/hyperslab/hyperslab/internal/testkit/filetest"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
 func TestEdit(t *testing.T) {
 	for _, location := range []string{"a.b2nd", "a.bcolz", "a.h5:/x"} {
 		dir := t.TempDir()
-		spec := int32s(10)
+		spec := filetest.Int32s(10)
 		spec.ChunkShape = []int64{4}
 		if location == "a.h5:/x" {
 			spec.MaxShape = []int64{ndarray.Unlimited}
 		}
-		save(t, in(dir, location), spec, nil)
-		l, err := locate.Parse(in(dir, location))
+		filetest.Save(t, filetest.In(dir, location), spec, nil)
+		l, err := locate.Parse(filetest.In(dir, location))
 		require.NoError(t, err)
 		longer := func(file string) (err error) {
 			a, err := hyperslab.Open(bg, locate.Location{File: file, Object: l.Object}.String(), &hyperslab.OpenOptions{Write: true})
@@ -31,17 +32,17 @@ func TestEdit(t *testing.T) {
 				return err
 			}
 			defer func() { err = errors.Join(err, a.Close()) }()
-			return ndarray.Append(bg, a, 0, count(13)[10:])
+			return ndarray.Append(bg, a, 0, filetest.Count(13)[10:])
 		}
 
 		// A failed update must not change the file or leave a temporary file.
-		before := entries(t, dir)
+		before := filetest.Entries(t, dir)
 		why := errors.New("no")
 		require.ErrorIs(t, hyperslab.Update(bg, l.File, func(file string) error { return errors.Join(longer(file), why) }), why)
 		ctx, cancel := context.WithCancel(bg)
 		require.ErrorIs(t, hyperslab.Update(ctx, l.File, func(file string) error { cancel(); return longer(file) }), context.Canceled)
-		require.Equal(t, before, entries(t, dir))
-		requireCount(t, in(dir, location))
+		require.Equal(t, before, filetest.Entries(t, dir))
+		filetest.RequireCount(t, filetest.In(dir, location))
 
 		// A symbolic link must remain a link.
 		link := filepath.Join(dir, "link"+filepath.Ext(l.File))
@@ -51,12 +52,12 @@ func TestEdit(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, os.ModeSymlink, info.Mode().Type())
 		require.NoError(t, os.Remove(link))
-		require.Equal(t, before, entries(t, dir))
-		a, err := hyperslab.Open(bg, in(dir, location), nil)
+		require.Equal(t, before, filetest.Entries(t, dir))
+		a, err := hyperslab.Open(bg, filetest.In(dir, location), nil)
 		require.NoError(t, err)
 		require.Equal(t, []int64{13}, a.Shape())
 		require.NoError(t, a.Close())
-		requireCount(t, in(dir, location))
+		filetest.RequireCount(t, filetest.In(dir, location))
 	}
 	require.ErrorIs(t, hyperslab.Update(bg, filepath.Join(t.TempDir(), "none"), func(string) error { return nil }), ndarray.ErrNotFound)
 }

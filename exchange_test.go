@@ -91,7 +91,7 @@ func TestCreate_olderReaders(t *testing.T) {
 	b, err := json.Marshal(manifest)
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "manifest.json"), b, 0o600))
-	out, err := exec.Command(python, "ndarray/testdata/older_readers.py", dir).CombinedOutput()
+	out, err := exec.Command(python, testenv.Module(t, "ndarray/testdata/older_readers.py"), dir).CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	require.Contains(t, string(out), fmt.Sprintf("%d arrays are right", len(manifest)))
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hyperslab/hyperslab"
+	"github.com/hyperslab/hyperslab/internal/testkit/filetest"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -17,7 +18,7 @@ func TestExtremeShape(t *testing.T) {
 	dir := t.TempDir()
 	for _, chunk := range []int64{1 << 20, 1<<20 + 7, 5} {
 		const shape = math.MaxInt64
-		location := in(dir, fmt.Sprintf("%d.h5:/x", chunk))
+		location := filetest.In(dir, fmt.Sprintf("%d.h5:/x", chunk))
 		d, err := hyperslab.Create(bg, location, ndarray.Spec{
 			Shape: []int64{shape}, ChunkShape: []int64{chunk}, DType: ndarray.DTypeOf[uint8](), Compression: &ndarray.Compression{Codec: "deflate", Level: 1},
 		}, nil)
@@ -53,7 +54,7 @@ func TestExtremeShape(t *testing.T) {
 			require.NoError(t, err)
 			check(t, a)
 		})
-		everyWay(t, func(t *testing.T, u hyperslab.Untrusted) {
+		filetest.EveryWay(t, func(t *testing.T, u hyperslab.Untrusted) {
 			u.MaxArray = math.MaxInt64
 			g, err := hyperslab.Open(bg, location, &hyperslab.OpenOptions{Untrusted: &u})
 			require.NoError(t, err)

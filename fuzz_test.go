@@ -11,6 +11,8 @@ import (
 
 	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/cblosc"
+	"github.com/hyperslab/hyperslab/internal/testkit/filetest"
+	"github.com/hyperslab/hyperslab/internal/testkit/testenv"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -81,7 +83,7 @@ func FuzzOpenUntrusted(f *testing.F) {
 			}
 			d, err := hyperslab.Create(bg, location, spec, nil)
 			require.NoError(f, err)
-			require.NoError(f, ndarray.Write(bg, d.Array, count(d.NumElems()), ndarray.Whole(d.Shape())))
+			require.NoError(f, ndarray.Write(bg, d.Array, filetest.Count(d.NumElems()), ndarray.Whole(d.Shape())))
 			require.NoError(f, d.Commit(bg))
 			add(name + format)
 		}
@@ -107,7 +109,7 @@ func FuzzOpenUntrusted(f *testing.F) {
 
 // FuzzOpenTree does the same as FuzzOpenUntrusted with the files of a bcolz tree.
 func FuzzOpenTree(f *testing.F) {
-	golden := filepath.Join("internal", "format", "bcolztree", "testdata")
+	golden := testenv.Module(f, "internal/format/bcolztree/testdata")
 	names := []string{"meta/sizes", "meta/storage", "__attrs__", "data/__0.blp"}
 	for _, name := range []string{"type_i4", "rows", "unicode", "attrs", "grown"} {
 		var parts [4][]byte

@@ -11,31 +11,19 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/hyperslab/hyperslab"
-	"github.com/hyperslab/hyperslab/internal/location/locate"
+	"github.com/hyperslab/hyperslab/internal/testkit/filetest"
+	"github.com/hyperslab/hyperslab/internal/testkit/testenv"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
-
-// groupAttrs reads the attributes of the group at a location.
-func groupAttrs(location string, o *hyperslab.OpenOptions) (attrs ndarray.Attrs, err error) {
-	tree, err := hyperslab.OpenTree(bg, location, o)
-	if err != nil {
-		return attrs, err
-	}
-	l, err := locate.Parse(location)
-	if err == nil {
-		attrs, err = tree.GroupAttrs(bg, l.Object)
-	}
-	return attrs, errors.Join(err, tree.Close())
-}
 
 // TestTree_GroupAttrs_orders reads groups and arrays in orders in which the group of the object
 // before is a parent, a child, or neither, and by several goroutines.
 func TestTree_GroupAttrs_orders(t *testing.T) {
-	name := in(t.TempDir(), "x.h5")
+	name := filetest.In(t.TempDir(), "x.h5")
 	paths := []string{"/"}
 	for _, top := range []string{"/a", "/ab", "/a/b", "/a/b/a", "/a/b/a/b", "/ab/a"} {
 		paths = append(paths, top)
-		save(t, name+":"+top+"/x", int32s(int64(len(top))), nil)
+		filetest.Save(t, name+":"+top+"/x", filetest.Int32s(int64(len(top))), nil)
 	}
 	for _, p := range paths {
 		require.NoError(t, hyperslab.EditGroupAttrs(bg, name+":"+p, []ndarray.Attr{{Name: "path", Value: ndarray.Text(p)}}, nil))
@@ -83,17 +71,17 @@ func TestTree_GroupAttrs_orders(t *testing.T) {
 
 func TestTree_GroupAttrs(t *testing.T) {
 	dir := t.TempDir()
-	grove(t, in(dir, "g.h5"))
-	_, err := copyTree(bg, in(dir, "g"), in(dir, "g.h5"), nil)
+	grove(t, filetest.In(dir, "g.h5"))
+	_, err := filetest.CopyTree(bg, filetest.In(dir, "g"), filetest.In(dir, "g.h5"), nil)
 	require.NoError(t, err)
 	for _, tree := range []string{"g.h5", "g"} {
-		deep := in(dir, tree) + ":/deep"
-		attrs, err := groupAttrs(deep, nil)
+		deep := filetest.In(dir, tree) + ":/deep"
+		attrs, err := filetest.GroupAttrs(deep, nil)
 		require.NoError(t, err)
 		require.Len(t, attrs.List, 2)
 		one, two := ndarray.Attr{Name: "n", Value: ndarray.Scalar(2.5)}, ndarray.Attr{Name: "new", Value: ndarray.Text("x")}
 		require.NoError(t, hyperslab.EditGroupAttrs(bg, deep, []ndarray.Attr{one, two}, []string{"unit"}))
-		attrs, err = groupAttrs(deep, nil)
+		attrs, err = filetest.GroupAttrs(deep, nil)
 		require.NoError(t, err)
 		require.Len(t, attrs.List, 2)
 		for _, want := range []ndarray.Attr{one, two} {
@@ -101,41 +89,41 @@ func TestTree_GroupAttrs(t *testing.T) {
 			require.True(t, ok)
 			require.True(t, v.Equal(want.Value))
 		}
-		require.NoError(t, hyperslab.EditGroupAttrs(bg, in(dir, tree), []ndarray.Attr{one}, nil), "the root")
-		attrs, err = groupAttrs(in(dir, tree)+":/", nil)
+		require.NoError(t, hyperslab.EditGroupAttrs(bg, filetest.In(dir, tree), []ndarray.Attr{one}, nil), "the root")
+		attrs, err = filetest.GroupAttrs(filetest.In(dir, tree)+":/", nil)
 		require.NoError(t, err)
 		require.Len(t, attrs.List, 2)
 
 		require.ErrorIs(t, hyperslab.EditGroupAttrs(bg, deep, nil, []string{"none"}), ndarray.ErrNotFound)
 		require.ErrorIs(t, hyperslab.EditGroupAttrs(bg, deep+"/none", []ndarray.Attr{one}, nil), ndarray.ErrNotFound)
 		require.ErrorIs(t, hyperslab.EditGroupAttrs(bg, deep, []ndarray.Attr{{}}, nil), ndarray.ErrParam)
-		_, err = groupAttrs(deep+"/none", nil)
+		_, err = filetest.GroupAttrs(deep+"/none", nil)
 		require.ErrorIs(t, err, ndarray.ErrNotFound)
 	}
 	wide := ndarray.Attr{Name: "u", Value: ndarray.Value{DType: ndarray.DType{Kind: ndarray.Unicode, Size: 4, Order: ndarray.Little}, Data: make([]byte, 4)}}
-	require.ErrorIs(t, hyperslab.EditGroupAttrs(bg, in(dir, "g.h5"), []ndarray.Attr{wide}, nil), errors.ErrUnsupported)
-	require.NoError(t, hyperslab.EditGroupAttrs(bg, in(dir, "g"), []ndarray.Attr{wide}, nil))
+	require.ErrorIs(t, hyperslab.EditGroupAttrs(bg, filetest.In(dir, "g.h5"), []ndarray.Attr{wide}, nil), errors.ErrUnsupported)
+	require.NoError(t, hyperslab.EditGroupAttrs(bg, filetest.In(dir, "g"), []ndarray.Attr{wide}, nil))
 
 	// A directory that another program has created has no attribute file.
-	require.NoError(t, os.Remove(in(dir, "g/deep/__group__.b2nd")))
-	attrs, err := groupAttrs(in(dir, "g:/deep"), nil)
+	require.NoError(t, os.Remove(filetest.In(dir, "g/deep/__group__.b2nd")))
+	attrs, err := filetest.GroupAttrs(filetest.In(dir, "g:/deep"), nil)
 	require.NoError(t, err)
 	require.Empty(t, attrs.List)
-	require.NoError(t, hyperslab.EditGroupAttrs(bg, in(dir, "g:/deep"), []ndarray.Attr{wide}, nil))
-	attrs, err = groupAttrs(in(dir, "g:/deep"), nil)
+	require.NoError(t, hyperslab.EditGroupAttrs(bg, filetest.In(dir, "g:/deep"), []ndarray.Attr{wide}, nil))
+	attrs, err = filetest.GroupAttrs(filetest.In(dir, "g:/deep"), nil)
 	require.NoError(t, err)
 	require.Len(t, attrs.List, 1)
 
-	table := "internal/format/bcolztree/testdata/table"
-	_, err = groupAttrs(table, nil)
+	table := testenv.Module(t, "internal/format/bcolztree/testdata/table")
+	_, err = filetest.GroupAttrs(table, nil)
 	require.NoError(t, err)
 	require.ErrorIs(t, hyperslab.EditGroupAttrs(bg, table, nil, nil), errors.ErrUnsupported)
-	_, err = groupAttrs(table+":/x", nil)
+	_, err = filetest.GroupAttrs(table+":/x", nil)
 	require.ErrorIs(t, err, ndarray.ErrParam)
-	save(t, in(dir, "a.b2nd"), int32s(3), nil)
-	_, err = groupAttrs(in(dir, "a.b2nd"), nil)
+	filetest.Save(t, filetest.In(dir, "a.b2nd"), filetest.Int32s(3), nil)
+	_, err = filetest.GroupAttrs(filetest.In(dir, "a.b2nd"), nil)
 	require.ErrorIs(t, err, ndarray.ErrParam)
-	_, err = groupAttrs(in(dir, "none"), nil)
+	_, err = filetest.GroupAttrs(filetest.In(dir, "none"), nil)
 	require.ErrorIs(t, err, ndarray.ErrNotFound)
 }
 
@@ -143,25 +131,25 @@ func TestTree_GroupAttrs(t *testing.T) {
 // Adjust stops the copy before anything is written.
 func TestCopyTreeAdjust(t *testing.T) {
 	dir := t.TempDir()
-	grove(t, in(dir, "g.h5"))
+	grove(t, filetest.In(dir, "g.h5"))
 	none := &hyperslab.TreeOptions{Adjust: func(path string, m ndarray.Meta, spec *ndarray.Spec, _ *int) error {
 		if len(m.Shape) == 2 {
 			spec.ChunkShape, spec.Compression = []int64{2, 2}, &ndarray.Compression{Codec: "deflate", Level: 1}
 		}
 		return nil
 	}}
-	_, err := copyTree(bg, in(dir, "o.h5"), in(dir, "g.h5"), none)
+	_, err := filetest.CopyTree(bg, filetest.In(dir, "o.h5"), filetest.In(dir, "g.h5"), none)
 	require.NoError(t, err)
-	requireSameTree(t, in(dir, "g.h5"), in(dir, "o.h5"))
-	a, err := hyperslab.Open(bg, in(dir, "o.h5:/deep/er/records"), nil)
+	requireSameTree(t, filetest.In(dir, "g.h5"), filetest.In(dir, "o.h5"))
+	a, err := hyperslab.Open(bg, filetest.In(dir, "o.h5:/deep/er/records"), nil)
 	require.NoError(t, err)
 	require.Equal(t, []int64{2, 2}, a.Meta().ChunkShape)
 	require.Equal(t, 1, a.Meta().Compression.Level)
 	require.NoError(t, a.Close())
 	stop := errors.New("stop")
-	_, err = copyTree(bg, in(dir, "p.h5"), in(dir, "g.h5"), &hyperslab.TreeOptions{
+	_, err = filetest.CopyTree(bg, filetest.In(dir, "p.h5"), filetest.In(dir, "g.h5"), &hyperslab.TreeOptions{
 		Adjust: func(string, ndarray.Meta, *ndarray.Spec, *int) error { return stop },
 	})
 	require.ErrorIs(t, err, stop)
-	require.NoFileExists(t, in(dir, "p.h5"))
+	require.NoFileExists(t, filetest.In(dir, "p.h5"))
 }

@@ -20,7 +20,6 @@ import (
 	"github.com/hyperslab/hyperslab/internal/testkit/testenv"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/b2nd"
-
 	"github.com/hyperslab/hyperslab/ndarray/hdf5"
 )
 
@@ -39,7 +38,7 @@ type interopEntry struct {
 func python(t *testing.T, verb, dir string) {
 	t.Helper()
 	interpreter := testenv.Python(t, "h5py", "blosc2")
-	out, err := exec.Command(interpreter, "ndarray/testdata/locations.py", verb, dir).CombinedOutput()
+	out, err := exec.Command(interpreter, testenv.Module(t, "ndarray/testdata/locations.py"), verb, dir).CombinedOutput()
 	require.NoError(t, err, "interop.py %s:\n%s", verb, out)
 }
 

@@ -18,9 +18,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hyperslab/hyperslab"
-	"github.com/hyperslab/hyperslab/ndarray"
-
 	"github.com/hyperslab/hyperslab/internal/sandbox/worker"
+	"github.com/hyperslab/hyperslab/internal/testkit/filetest"
+	"github.com/hyperslab/hyperslab/ndarray"
 )
 
 // workers returns the ids of the child processes that have not ended.
@@ -48,8 +48,8 @@ func workers(t *testing.T) (pids []int) {
 func TestIsolated_crash(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{"a.b2nd", "a.h5:/x"} {
-		location := in(dir, name)
-		save(t, location, int32s(500, 7), nil)
+		location := filetest.In(dir, name)
+		filetest.Save(t, location, filetest.Int32s(500, 7), nil)
 		for _, tt := range []struct {
 			signal syscall.Signal
 			wall   time.Duration
@@ -76,7 +76,7 @@ func TestIsolated_crash(t *testing.T) {
 				g, err = hyperslab.Open(bg, location, &hyperslab.OpenOptions{Untrusted: &hyperslab.Untrusted{Wall: tt.wall}})
 				return err
 			}), what)
-			requireSandbox(t, g)
+			filetest.RequireSandbox(t, g)
 			_, err = worker.Left()
 			require.NoError(t, err)
 			pids := workers(t)
@@ -99,7 +99,7 @@ func TestIsolated_crash(t *testing.T) {
 				got, err = ndarray.ReadAll[int32](bg, g)
 				return err
 			}), what)
-			require.Equal(t, count(g.NumElems()), got, what)
+			require.Equal(t, filetest.Count(g.NumElems()), got, what)
 			require.NotContains(t, workers(t), pids[0], what)
 			require.NoError(t, g.Close())
 		}
@@ -126,23 +126,23 @@ func descriptors(t *testing.T, pid int) (paths []string) {
 func TestWorkerDescriptors(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{"host.h5:/x", "host.b2nd", "host.bcolz", "a.h5:/x", "a.b2nd"} {
-		save(t, in(dir, name), int32s(500, 7), nil)
+		filetest.Save(t, filetest.In(dir, name), filetest.Int32s(500, 7), nil)
 	}
 	_, err := worker.Left()
 	require.NoError(t, err)
 	require.Empty(t, workers(t))
 	writing := func() *ndarray.Array {
-		a, err := hyperslab.Open(bg, in(dir, "host.h5:/x"), &hyperslab.OpenOptions{Write: true})
+		a, err := hyperslab.Open(bg, filetest.In(dir, "host.h5:/x"), &hyperslab.OpenOptions{Write: true})
 		require.NoError(t, err)
 		return a
 	}
 	a := writing()
-	b, err := hyperslab.Open(bg, in(dir, "host.b2nd"), &hyperslab.OpenOptions{Write: true})
+	b, err := hyperslab.Open(bg, filetest.In(dir, "host.b2nd"), &hyperslab.OpenOptions{Write: true})
 	require.NoError(t, err)
-	c, err := hyperslab.Open(bg, in(dir, "host.bcolz"), nil)
+	c, err := hyperslab.Open(bg, filetest.In(dir, "host.bcolz"), nil)
 	require.NoError(t, err)
 	// Open the file like a C library, so that a child process inherits the descriptor.
-	plain, err := syscall.Open(in(dir, "a.b2nd"), syscall.O_RDWR, 0)
+	plain, err := syscall.Open(filetest.In(dir, "a.b2nd"), syscall.O_RDWR, 0)
 	require.NoError(t, err)
 	require.NoError(t, syscall.Flock(plain, syscall.LOCK_SH|syscall.LOCK_NB))
 	var inherited []string
@@ -152,8 +152,8 @@ func TestWorkerDescriptors(t *testing.T) {
 			inherited = append(inherited, path)
 		}
 	}
-	require.Contains(t, inherited, in(dir, "host.b2nd"))
-	require.NotContains(t, inherited, in(dir, "host.h5"), "other programs do not inherit HDF5 files")
+	require.Contains(t, inherited, filetest.In(dir, "host.b2nd"))
+	require.NotContains(t, inherited, filetest.In(dir, "host.h5"), "other programs do not inherit HDF5 files")
 
 	names := []string{"a.h5", "a.b2nd", "a.h5"}
 	held := func(pid int) (files []string) {
@@ -166,7 +166,7 @@ func TestWorkerDescriptors(t *testing.T) {
 	}
 	for i, name := range names {
 		before := workers(t)
-		g, err := hyperslab.Open(bg, in(dir, map[bool]string{true: name + ":/x", false: name}[strings.HasSuffix(name, ".h5")]), &hyperslab.OpenOptions{Untrusted: new(hyperslab.Untrusted)})
+		g, err := hyperslab.Open(bg, filetest.In(dir, map[bool]string{true: name + ":/x", false: name}[strings.HasSuffix(name, ".h5")]), &hyperslab.OpenOptions{Untrusted: new(hyperslab.Untrusted)})
 		require.NoError(t, err)
 		defer func() { require.NoError(t, g.Close()) }()
 		readers := 0
@@ -176,7 +176,7 @@ func TestWorkerDescriptors(t *testing.T) {
 			}
 			require.Eventually(t, func() bool { // an idle worker closes descriptors when it starts
 				files := held(pid)
-				return !slices.ContainsFunc(files, func(f string) bool { return f != in(dir, name) })
+				return !slices.ContainsFunc(files, func(f string) bool { return f != filetest.In(dir, name) })
 			}, time.Minute, time.Millisecond, "%v", held(pid))
 			if len(held(pid)) > 0 {
 				readers++
@@ -195,7 +195,7 @@ func TestWorkerDescriptors(t *testing.T) {
 	require.NoError(t, b.Close())
 	require.NoError(t, c.Close())
 	require.NoError(t, syscall.Close(plain))
-	again, err := os.OpenFile(in(dir, "host.b2nd"), os.O_RDWR, 0)
+	again, err := os.OpenFile(filetest.In(dir, "host.b2nd"), os.O_RDWR, 0)
 	require.NoError(t, err)
 	require.Eventually(t, func() bool { // the idle worker closes the lock that it inherited when it starts
 		return syscall.Flock(int(again.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) == nil
@@ -216,8 +216,8 @@ func TestUntrusted_MissingInit(t *testing.T) {
 	}
 	dir := t.TempDir()
 	for _, name := range []string{"a.b2nd", "a.bcolz", "a.h5:/x"} {
-		location := in(dir, name)
-		save(t, location, int32s(500, 7), nil)
+		location := filetest.In(dir, name)
+		filetest.Save(t, location, filetest.Int32s(500, 7), nil)
 		for _, full := range []bool{false, true} {
 			_, err := hyperslab.Open(bg, location, &hyperslab.OpenOptions{Untrusted: &hyperslab.Untrusted{FullIsolation: full}})
 			require.ErrorIs(t, err, worker.ErrUnavailable)
@@ -233,7 +233,7 @@ func TestUntrusted_MissingInit(t *testing.T) {
 		require.Empty(t, s.Isolation)
 		got, err := ndarray.ReadAll[int32](bg, g)
 		require.NoError(t, err)
-		require.Equal(t, count(g.NumElems()), got)
+		require.Equal(t, filetest.Count(g.NumElems()), got)
 		require.NoError(t, g.Close())
 	}
 }

@@ -15,9 +15,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hyperslab/hyperslab"
-	"github.com/hyperslab/hyperslab/ndarray"
-
 	"github.com/hyperslab/hyperslab/internal/sandbox/worker"
+	"github.com/hyperslab/hyperslab/internal/testkit/filetest"
+	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/hdf5"
 	"github.com/hyperslab/hyperslab/ndarray/ndarraytest"
 )
@@ -61,17 +61,17 @@ func TestIsolatedConformance(t *testing.T) {
 // several pieces.
 func TestIsolatedLargeChunks(t *testing.T) {
 	for _, name := range []string{"a.b2nd", "a.h5:/x"} {
-		location := in(t.TempDir(), name)
+		location := filetest.In(t.TempDir(), name)
 		spec := ndarray.Spec{
 			Shape: []int64{20, 1 << 10, 250}, ChunkShape: []int64{17, 1 << 10, 248}, DType: ndarray.DTypeOf[int32](),
 			Compression: &ndarray.Compression{Codec: "none"},
 		}
-		save(t, location, spec, nil)
+		filetest.Save(t, location, spec, nil)
 		direct, err := hyperslab.Open(bg, location, nil)
 		require.NoError(t, err)
 		g, err := hyperslab.Open(bg, location, &hyperslab.OpenOptions{Untrusted: new(hyperslab.Untrusted)})
 		require.NoError(t, err)
-		level := requireSandbox(t, g)
+		level := filetest.RequireSandbox(t, g)
 		require.Contains(t, level, "rlimits")
 		t.Log("isolation: ", level)
 		for _, r := range []ndarray.Region{
@@ -101,17 +101,17 @@ func TestIsolatedLargeChunks(t *testing.T) {
 // if a read has more boxes than the window has slots, with any number of goroutines.
 func TestIsolated_manyPieces(t *testing.T) {
 	for _, name := range []string{"a.b2nd", "a.h5:/x"} {
-		location := in(t.TempDir(), name)
+		location := filetest.In(t.TempDir(), name)
 		spec := ndarray.Spec{
 			Shape: []int64{300, 1 << 15}, ChunkShape: []int64{7, 1 << 15}, DType: ndarray.DTypeOf[int32](),
 			Compression: &ndarray.Compression{Codec: "none"},
 		}
-		save(t, location, spec, nil)
+		filetest.Save(t, location, spec, nil)
 		direct, err := hyperslab.Open(bg, location, nil)
 		require.NoError(t, err)
 		g, err := hyperslab.Open(bg, location, &hyperslab.OpenOptions{Untrusted: new(hyperslab.Untrusted)})
 		require.NoError(t, err)
-		requireSandbox(t, g)
+		filetest.RequireSandbox(t, g)
 		for _, r := range []ndarray.Region{
 			ndarray.Whole(spec.Shape),
 			{Start: []int64{3, 100}, Shape: []int64{290, 1<<15 - 333}},
@@ -133,7 +133,7 @@ func TestIsolated_manyPieces(t *testing.T) {
 // TestIsolatedLimits checks that a call that exceeds a limit of its worker returns an error and
 // that the next call starts a new worker. A cancelled read must also return an error.
 func TestIsolatedLimits(t *testing.T) {
-	location := in(t.TempDir(), "a.b2nd")
+	location := filetest.In(t.TempDir(), "a.b2nd")
 	d, err := hyperslab.Create(bg, location, ndarray.Spec{Shape: []int64{256, 1 << 18}, ChunkShape: []int64{256, 1 << 18}, BlockShape: []int64{1, 1 << 16}, DType: ndarray.DTypeOf[int32]()}, nil)
 	require.NoError(t, err)
 	require.NoError(t, d.Commit(bg))
@@ -162,7 +162,7 @@ func BenchmarkUntrustedRead(b *testing.B) {
 	spec := ndarray.Spec{Shape: shape, DType: ndarray.DTypeOf[float32]()}
 	row := make([]float32, shape[1])
 	for _, name := range []string{"deflate.h5:/x", "zstd.b2nd"} {
-		location := in(dir, name)
+		location := filetest.In(dir, name)
 		d, err := hyperslab.Create(bg, location, spec, nil)
 		require.NoError(b, err)
 		rnd := rand.New(rand.NewPCG(1, 2))

@@ -16,6 +16,7 @@ import (
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/internal/blosc/caterva"
 	"github.com/hyperslab/hyperslab/internal/grid"
+	"github.com/hyperslab/hyperslab/internal/testkit/filetest"
 	"github.com/hyperslab/hyperslab/internal/testkit/testenv"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/b2nd"
@@ -27,13 +28,13 @@ import (
 func stored(t *testing.T, spec ndarray.Spec, look func(m ndarray.Meta)) {
 	t.Helper()
 	dir := t.TempDir()
-	b, err := b2nd.Create(in(dir, "x.b2nd"), spec, nil)
+	b, err := b2nd.Create(filetest.In(dir, "x.b2nd"), spec, nil)
 	require.NoError(t, err)
 	require.NoError(t, b.Close())
-	h, err := hdf5.Create(in(dir, "x.h5"), "x", spec, nil)
+	h, err := hdf5.Create(filetest.In(dir, "x.h5"), "x", spec, nil)
 	require.NoError(t, err)
 	require.NoError(t, h.Close())
-	for _, location := range []string{in(dir, "x.b2nd"), in(dir, "x.h5:/x")} {
+	for _, location := range []string{filetest.In(dir, "x.b2nd"), filetest.In(dir, "x.h5:/x")} {
 		a, err := hyperslab.Open(bg, location, nil)
 		require.NoError(t, err)
 		look(a.Meta())
@@ -95,8 +96,8 @@ func TestMapping(t *testing.T) {
 		// Without MaxShape, a b2nd array can grow along any dimension, and an HDF5 dataset has a
 		// fixed shape.
 		dir := t.TempDir()
-		for _, location := range []string{in(dir, "x.b2nd"), in(dir, "x.h5:/x")} {
-			save(t, location, int32s(6, 4), nil)
+		for _, location := range []string{filetest.In(dir, "x.b2nd"), filetest.In(dir, "x.h5:/x")} {
+			filetest.Save(t, location, filetest.Int32s(6, 4), nil)
 			a, err := hyperslab.Open(bg, location, &hyperslab.OpenOptions{Write: true})
 			require.NoError(t, err)
 			if err := a.Resize(bg, []int64{7, 9}); a.Meta().Format == "b2nd" {
@@ -114,7 +115,7 @@ func TestMapping(t *testing.T) {
 		spec.AxisNames = []string{"time", ""}
 		stored(t, spec, func(m ndarray.Meta) { require.Equal(t, spec.AxisNames, m.AxisNames, m.Format) })
 		// Without a label, the name of the dimension scale is the dimension name.
-		file := in(t.TempDir(), "s.h5")
+		file := filetest.In(t.TempDir(), "s.h5")
 		f, err := h5.Create(file, nil)
 		require.NoError(t, err)
 		data, err := f.Root().CreateDataset("data", h5.IEEEFloat(4, h5.LittleEndian), h5.SimpleSpace(3, 2), nil)
@@ -181,10 +182,10 @@ func TestMapping(t *testing.T) {
 		dir := t.TempDir()
 		spec := ndarray.Spec{Shape: []int64{6, 4}, ChunkShape: []int64{4, 4}, MaxShape: []int64{ndarray.Unlimited, 4}, AxisNames: []string{"time", ""},
 			DType: f4, Fill: []byte{1, 2, 3, 4}, Compression: &ndarray.Compression{Codec: "zlib", Level: 3, Filters: []string{"bitshuffle"}}}
-		b, err := bcolz.Create(in(dir, "x"), spec, nil)
+		b, err := bcolz.Create(filetest.In(dir, "x"), spec, nil)
 		require.NoError(t, err)
 		require.NoError(t, b.Close())
-		a, err := hyperslab.Open(bg, in(dir, "x"), nil)
+		a, err := hyperslab.Open(bg, filetest.In(dir, "x"), nil)
 		require.NoError(t, err)
 		got := a.Meta().Spec()
 		require.Equal(t, spec, got)
@@ -212,7 +213,7 @@ func TestMapping(t *testing.T) {
 		}
 	})
 	t.Run("Caterva cannot", func(t *testing.T) {
-		file := in(t.TempDir(), "c.b2nd")
+		file := filetest.In(t.TempDir(), "c.b2nd")
 		for what, edit := range map[string]func(*ndarray.Spec){
 			"null arrays":     func(s *ndarray.Spec) { *s = ndarray.Spec{DType: f4, Null: true} },
 			"a maximum shape": func(s *ndarray.Spec) { s.MaxShape = []int64{9, 9} },
@@ -267,8 +268,8 @@ func TestExtremeShapes(t *testing.T) {
 		{"prime.h5:/x", ndarray.Spec{Shape: []int64{101, 103}, ChunkShape: []int64{13, 7}, DType: d}},
 	} {
 		dir := t.TempDir()
-		save(t, in(dir, c.location), c.spec, nil)
-		requireCount(t, in(dir, c.location))
+		filetest.Save(t, filetest.In(dir, c.location), c.spec, nil)
+		filetest.RequireCount(t, filetest.In(dir, c.location))
 	}
 	dir := testenv.Scratch(t)
 	big := ndarray.Spec{Shape: []int64{1_000_000_007}, ChunkShape: []int64{1 << 20}, DType: d}
@@ -296,11 +297,11 @@ func TestExtremeShapes(t *testing.T) {
 		}
 		for i, spec := range []ndarray.Spec{prime, empty, high} {
 			a := s.put(t, filepath.Join(dir, fmt.Sprint(s.name, i)), spec, func(a *ndarray.Array) {
-				require.NoError(t, ndarray.Write(bg, a, count(a.NumElems()), ndarray.Whole(a.Shape())))
+				require.NoError(t, ndarray.Write(bg, a, filetest.Count(a.NumElems()), ndarray.Whole(a.Shape())))
 			})
 			all, err := ndarray.ReadAll[int32](bg, a)
 			require.NoError(t, err)
-			require.Equal(t, count(a.NumElems()), all, s.name)
+			require.Equal(t, filetest.Count(a.NumElems()), all, s.name)
 			require.NoError(t, a.Close())
 		}
 		for _, shape := range [][]int64{{math.MaxInt64}, {1 << 32, 1 << 31}, {1 << 62, 4, 0}} {
@@ -314,11 +315,11 @@ func TestExtremeShapes(t *testing.T) {
 		s := storages()[slices.IndexFunc(storages(), func(s storage) bool { return s.name == name })]
 		spec := ndarray.Spec{Shape: append([]int64{3}, slices.Repeat([]int64{1}, most-1)...), DType: d}
 		a := s.put(t, filepath.Join(dir, name+"rank"), spec, func(a *ndarray.Array) {
-			require.NoError(t, ndarray.Write(bg, a, count(3), ndarray.Whole(a.Shape())))
+			require.NoError(t, ndarray.Write(bg, a, filetest.Count(3), ndarray.Whole(a.Shape())))
 		})
 		all, err := ndarray.ReadAll[int32](bg, a)
 		require.NoError(t, err)
-		require.Equal(t, count(3), all, name)
+		require.Equal(t, filetest.Count(3), all, name)
 		require.NoError(t, a.Close())
 		spec.Shape = append(spec.Shape, 1)
 		_, err = s.create(filepath.Join(dir, name+"rank1"), spec)
@@ -335,7 +336,7 @@ func TestExtremeShapes(t *testing.T) {
 func TestPlainFrames(t *testing.T) {
 	dir := t.TempDir()
 	for i, contiguous := range []bool{true, false} {
-		file := in(dir, fmt.Sprint(i))
+		file := filetest.In(dir, fmt.Sprint(i))
 		p := cblosc.DefaultCParams()
 		p.TypeSize = 4
 		s, err := cblosc.CreateSChunk(cblosc.Storage{Path: file, Contiguous: contiguous, CParams: p})
@@ -366,7 +367,7 @@ func TestPlainFrames(t *testing.T) {
 // files.
 func catervaFile(t *testing.T) string {
 	t.Helper()
-	file := in(t.TempDir(), "caterva.b2frame")
+	file := filetest.In(t.TempDir(), "caterva.b2frame")
 	p := cblosc.DefaultCParams()
 	p.TypeSize = 4
 	a, err := caterva.Create(&cblosc.ArrayParams{Shape: []int64{5}, ChunkShape: []int32{4}, Blocks: []int32{2},

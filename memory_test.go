@@ -15,6 +15,7 @@ import (
 
 	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/internal/chunked/budget"
+	"github.com/hyperslab/hyperslab/internal/testkit/filetest"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -56,13 +57,13 @@ func TestSetReadMemory(t *testing.T) {
 		{"a.bcolz", "zlib", 256, 1000, 8 << 20},
 	} {
 		t.Run(x.location, func(t *testing.T) {
-			spec := int32s(x.rows, 1024)
+			spec := filetest.Int32s(x.rows, 1024)
 			spec.ChunkShape = spec.Shape
 			spec.Compression = &ndarray.Compression{Codec: x.codec, Level: 1}
 			location := filepath.Join(t.TempDir(), x.location)
 			d, err := hyperslab.Create(bg, location, spec, nil)
 			require.NoError(t, err)
-			values := count(d.NumElems())
+			values := filetest.Count(d.NumElems())
 			for i := range values {
 				values[i] *= -0x61c88647 // so that the stored chunk is large too
 			}

@@ -15,6 +15,7 @@ import (
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/internal/files/atomicfile"
 	"github.com/hyperslab/hyperslab/internal/format/cframe"
+	"github.com/hyperslab/hyperslab/internal/testkit/filetest"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/hdf5"
 )
@@ -22,42 +23,42 @@ import (
 // targets returns one location of each kind, with its options.
 func targets(dir string) map[string]*hyperslab.CreateOptions {
 	return map[string]*hyperslab.CreateOptions{
-		in(dir, "a.b2nd"):                        nil,
-		in(dir, "s.b2nd"):                        {Sparse: true},
-		in(dir, "a.h5") + ":/x":                  nil,
-		in(dir, "deep.HDF5") + ":/g/sub/x":       nil,
-		in(dir, "named.bin"):                     {Format: hyperslab.B2ND},
-		in(dir, "named.dat") + ":/x":             {Format: hyperslab.HDF5},
-		in(dir, "with:/nothing.he5") + ":/x":     nil,
-		in(dir, "a file with spaces.nc") + ":/x": nil,
+		filetest.In(dir, "a.b2nd"):                        nil,
+		filetest.In(dir, "s.b2nd"):                        {Sparse: true},
+		filetest.In(dir, "a.h5") + ":/x":                  nil,
+		filetest.In(dir, "deep.HDF5") + ":/g/sub/x":       nil,
+		filetest.In(dir, "named.bin"):                     {Format: hyperslab.B2ND},
+		filetest.In(dir, "named.dat") + ":/x":             {Format: hyperslab.HDF5},
+		filetest.In(dir, "with:/nothing.he5") + ":/x":     nil,
+		filetest.In(dir, "a file with spaces.nc") + ":/x": nil,
 	}
 }
 
 func TestCreateCommitOpen(t *testing.T) {
 	dir := t.TempDir()
-	require.NoError(t, os.Mkdir(in(dir, "with:"), 0o755))
+	require.NoError(t, os.Mkdir(filetest.In(dir, "with:"), 0o755))
 	for location, opts := range targets(dir) {
-		save(t, location, int32s(5, 7), opts)
-		requireCount(t, location)
+		filetest.Save(t, location, filetest.Int32s(5, 7), opts)
+		filetest.RequireCount(t, location)
 	}
-	require.Equal(t, []string{"a file with spaces.nc", "a.b2nd", "a.h5", "deep.HDF5", "named.bin", "named.dat", "s.b2nd", "with:"}, entries(t, dir))
+	require.Equal(t, []string{"a file with spaces.nc", "a.b2nd", "a.h5", "deep.HDF5", "named.bin", "named.dat", "s.b2nd", "with:"}, filetest.Entries(t, dir))
 }
 
 func TestDraft_invisible(t *testing.T) {
 	for _, discard := range []bool{false, true} {
 		dir := t.TempDir()
-		d, err := hyperslab.Create(bg, in(dir, "a.b2nd"), int32s(3), nil)
+		d, err := hyperslab.Create(bg, filetest.In(dir, "a.b2nd"), filetest.Int32s(3), nil)
 		require.NoError(t, err)
-		require.Equal(t, in(dir, "a.b2nd"), d.Meta().Path)
-		_, err = hyperslab.Open(bg, in(dir, "a.b2nd"), nil)
+		require.Equal(t, filetest.In(dir, "a.b2nd"), d.Meta().Path)
+		_, err = hyperslab.Open(bg, filetest.In(dir, "a.b2nd"), nil)
 		require.ErrorIs(t, err, fs.ErrNotExist)
 		if discard {
 			require.NoError(t, d.Close())
-			require.Empty(t, entries(t, dir))
+			require.Empty(t, filetest.Entries(t, dir))
 			require.ErrorIs(t, d.Commit(bg), ndarray.ErrClosed)
 		} else {
 			require.NoError(t, d.Commit(bg))
-			require.Equal(t, []string{"a.b2nd"}, entries(t, dir))
+			require.Equal(t, []string{"a.b2nd"}, filetest.Entries(t, dir))
 			require.ErrorIs(t, d.Commit(bg), ndarray.ErrClosed)
 		}
 		require.NoError(t, d.Close())
@@ -67,13 +68,13 @@ func TestDraft_invisible(t *testing.T) {
 
 func TestCommit_Cancelled(t *testing.T) {
 	dir := t.TempDir()
-	d, err := hyperslab.Create(bg, in(dir, "a.h5")+":/x", int32s(3), nil)
+	d, err := hyperslab.Create(bg, filetest.In(dir, "a.h5")+":/x", filetest.Int32s(3), nil)
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(bg)
 	cancel()
 	require.ErrorIs(t, d.Commit(ctx), context.Canceled)
 	require.NoError(t, d.Commit(bg), "still open")
-	requireAll(t, in(dir, "a.h5")+":/x", []int32{0, 0, 0})
+	requireAll(t, filetest.In(dir, "a.h5")+":/x", []int32{0, 0, 0})
 }
 
 func requireAll(t *testing.T, location string, want []int32) {
@@ -92,10 +93,10 @@ func TestExistingTarget(t *testing.T) {
 		opts *hyperslab.CreateOptions
 	}{{"a.b2nd", nil}, {"s.b2nd", &hyperslab.CreateOptions{Sparse: true}}, {"a.h5:/x", nil}} {
 		dir := t.TempDir()
-		location := in(dir, tt.name)
-		save(t, location, int32s(3), tt.opts)
-		before := entries(t, dir)
-		_, err := hyperslab.Create(bg, location, int32s(4), tt.opts)
+		location := filetest.In(dir, tt.name)
+		filetest.Save(t, location, filetest.Int32s(3), tt.opts)
+		before := filetest.Entries(t, dir)
+		_, err := hyperslab.Create(bg, location, filetest.Int32s(4), tt.opts)
 		require.ErrorIs(t, err, ndarray.ErrExists)
 		require.ErrorIs(t, err, fs.ErrExist)
 		requireAll(t, location, []int32{0, 1, 2})
@@ -104,22 +105,22 @@ func TestExistingTarget(t *testing.T) {
 		if tt.opts != nil {
 			over.Sparse = tt.opts.Sparse
 		}
-		save(t, location, int32s(4), &over)
+		filetest.Save(t, location, filetest.Int32s(4), &over)
 		requireAll(t, location, []int32{0, 1, 2, 3})
-		require.Equal(t, before, entries(t, dir))
+		require.Equal(t, before, filetest.Entries(t, dir))
 	}
 }
 
 func TestDraft_targetAppears(t *testing.T) {
 	dir := t.TempDir()
-	first, err := hyperslab.Create(bg, in(dir, "a.b2nd"), int32s(3), nil)
+	first, err := hyperslab.Create(bg, filetest.In(dir, "a.b2nd"), filetest.Int32s(3), nil)
 	require.NoError(t, err)
-	save(t, in(dir, "a.b2nd"), int32s(2), nil)
+	filetest.Save(t, filetest.In(dir, "a.b2nd"), filetest.Int32s(2), nil)
 	err = first.Commit(bg)
 	require.ErrorIs(t, err, ndarray.ErrExists)
 	require.NoError(t, first.Close())
-	requireAll(t, in(dir, "a.b2nd"), []int32{0, 1})
-	require.Equal(t, []string{"a.b2nd"}, entries(t, dir))
+	requireAll(t, filetest.In(dir, "a.b2nd"), []int32{0, 1})
+	require.Equal(t, []string{"a.b2nd"}, filetest.Entries(t, dir))
 }
 
 // TestAbortAll checks that AbortAll, which signal handlers call, removes all temporary files and
@@ -127,14 +128,14 @@ func TestDraft_targetAppears(t *testing.T) {
 func TestAbortAll(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{"a.b2nd", "a.h5:/x"} {
-		d, err := hyperslab.Create(bg, in(dir, name), int32s(3), nil)
+		d, err := hyperslab.Create(bg, filetest.In(dir, name), filetest.Int32s(3), nil)
 		require.NoError(t, err)
 		require.NoError(t, atomicfile.AbortAll())
-		require.Empty(t, entries(t, dir))
+		require.Empty(t, filetest.Entries(t, dir))
 		require.Error(t, d.Commit(bg))
 		require.NoError(t, d.Close())
 	}
-	require.Empty(t, entries(t, dir))
+	require.Empty(t, filetest.Entries(t, dir))
 }
 
 func TestCreate_failure(t *testing.T) {
@@ -151,45 +152,45 @@ func TestCreate_failure(t *testing.T) {
 		{"a.h5:/x", ndarray.Spec{Shape: []int64{2}, DType: unicode}, nil, errors.ErrUnsupported},
 		{"a.h5:/x", ndarray.Spec{Shape: []int64{2}, DType: ndarray.DTypeOf[int8](), Attrs: bad}, nil, ndarray.ErrParam},
 		{"a.h5:/x", ndarray.Spec{Shape: []int64{-2}, DType: ndarray.DTypeOf[int8]()}, nil, ndarray.ErrShape},
-		{"a.h5", int32s(2), nil, ndarray.ErrParam},
-		{"a.h5:/", int32s(2), nil, ndarray.ErrParam},
-		{"a.h5:/x", int32s(2), &hyperslab.CreateOptions{Sparse: true}, ndarray.ErrParam},
-		{"a.b2nd:/x", int32s(2), nil, ndarray.ErrParam},
-		{"a.b2nd", int32s(slices.Repeat([]int64{1}, 17)...), nil, errors.ErrUnsupported},
+		{"a.h5", filetest.Int32s(2), nil, ndarray.ErrParam},
+		{"a.h5:/", filetest.Int32s(2), nil, ndarray.ErrParam},
+		{"a.h5:/x", filetest.Int32s(2), &hyperslab.CreateOptions{Sparse: true}, ndarray.ErrParam},
+		{"a.b2nd:/x", filetest.Int32s(2), nil, ndarray.ErrParam},
+		{"a.b2nd", filetest.Int32s(slices.Repeat([]int64{1}, 17)...), nil, errors.ErrUnsupported},
 		{"a.b2nd", ndarray.Spec{Shape: []int64{2}, DType: ndarray.DTypeOf[int8](), Compression: &ndarray.Compression{Codec: "deflate"}}, nil, errors.ErrUnsupported},
 		{"a.h5:/x", ndarray.Spec{Shape: []int64{2}, DType: ndarray.DTypeOf[int8](), Compression: &ndarray.Compression{Codec: "blosclz"}}, nil, errors.ErrUnsupported},
-		{"a.xyz", int32s(2), nil, ndarray.ErrParam},
-		{"a", int32s(2), nil, ndarray.ErrParam},
-		{"a.b2nd", int32s(2), &hyperslab.CreateOptions{Format: "zarr"}, ndarray.ErrParam},
-		{"no/such/dir/a.b2nd", int32s(2), nil, ndarray.ErrNotFound},
+		{"a.xyz", filetest.Int32s(2), nil, ndarray.ErrParam},
+		{"a", filetest.Int32s(2), nil, ndarray.ErrParam},
+		{"a.b2nd", filetest.Int32s(2), &hyperslab.CreateOptions{Format: "zarr"}, ndarray.ErrParam},
+		{"no/such/dir/a.b2nd", filetest.Int32s(2), nil, ndarray.ErrNotFound},
 	} {
-		_, err := hyperslab.Create(bg, in(dir, tt.location), tt.spec, tt.opts)
+		_, err := hyperslab.Create(bg, filetest.In(dir, tt.location), tt.spec, tt.opts)
 		require.ErrorIs(t, err, tt.want, "%s %+v", tt.location, tt.spec)
 		var e *ndarray.Error
 		require.ErrorAs(t, err, &e)
-		require.Equal(t, in(dir, tt.location), e.Path)
-		require.Empty(t, entries(t, dir), tt.location)
+		require.Equal(t, filetest.In(dir, tt.location), e.Path)
+		require.Empty(t, filetest.Entries(t, dir), tt.location)
 	}
 	ctx, cancel := context.WithCancel(bg)
 	cancel()
-	_, err = hyperslab.Create(ctx, in(dir, "a.b2nd"), int32s(2), nil)
+	_, err = hyperslab.Create(ctx, filetest.In(dir, "a.b2nd"), filetest.Int32s(2), nil)
 	require.ErrorIs(t, err, context.Canceled)
-	require.Empty(t, entries(t, dir))
+	require.Empty(t, filetest.Entries(t, dir))
 }
 
 func TestOpenErrors(t *testing.T) {
 	dir := t.TempDir()
-	save(t, in(dir, "a.b2nd"), int32s(100), nil)
-	save(t, in(dir, "s.b2nd"), int32s(100), &hyperslab.CreateOptions{Sparse: true})
-	save(t, in(dir, "a.h5")+":/g/x", int32s(100), nil)
-	write := func(name string, b []byte) { require.NoError(t, os.WriteFile(in(dir, name), b, 0o644)) }
+	filetest.Save(t, filetest.In(dir, "a.b2nd"), filetest.Int32s(100), nil)
+	filetest.Save(t, filetest.In(dir, "s.b2nd"), filetest.Int32s(100), &hyperslab.CreateOptions{Sparse: true})
+	filetest.Save(t, filetest.In(dir, "a.h5")+":/g/x", filetest.Int32s(100), nil)
+	write := func(name string, b []byte) { require.NoError(t, os.WriteFile(filetest.In(dir, name), b, 0o644)) }
 	write("empty", nil)
 	write("text", []byte("just some text that is no array at all"))
 	write("magic only", []byte("\x9e\xa8b2frame\x00"))
 	write("magic half", []byte("\x9e\xa8b2fr"))
-	require.NoError(t, os.Mkdir(in(dir, "directory"), 0o755))
+	require.NoError(t, os.Mkdir(filetest.In(dir, "directory"), 0o755))
 	for _, name := range []string{"a.b2nd", "a.h5"} {
-		b, err := os.ReadFile(in(dir, name))
+		b, err := os.ReadFile(filetest.In(dir, name))
 		require.NoError(t, err)
 		write("short "+name, b[:len(b)-len(b)/3])
 	}
@@ -216,26 +217,26 @@ func TestOpenErrors(t *testing.T) {
 		{"a.b2nd", &hyperslab.OpenOptions{DType: new(ndarray.DTypeOf[int64]())}, ndarray.ErrType},
 		{"a.h5:/g/x", &hyperslab.OpenOptions{DType: new(ndarray.DTypeOf[int32]())}, ndarray.ErrParam},
 	} {
-		_, err := hyperslab.Open(bg, in(dir, tt.location), tt.opts)
+		_, err := hyperslab.Open(bg, filetest.In(dir, tt.location), tt.opts)
 		require.ErrorIs(t, err, tt.want, tt.location)
-		require.ErrorContains(t, err, in(dir, tt.location))
+		require.ErrorContains(t, err, filetest.In(dir, tt.location))
 		var e *ndarray.Error
 		require.ErrorAs(t, err, &e, tt.location)
 	}
-	_, err := hyperslab.Open(bg, in(dir, "a.h5:/g/x/y"), nil)
+	_, err := hyperslab.Open(bg, filetest.In(dir, "a.h5:/g/x/y"), nil)
 	require.ErrorContains(t, err, "/g/x/y", "a path through a dataset")
 	_, err = hyperslab.Open(bg, "", nil)
 	require.ErrorIs(t, err, ndarray.ErrParam)
 	ctx, cancel := context.WithCancel(bg)
 	cancel()
-	_, err = hyperslab.Open(ctx, in(dir, "a.b2nd"), nil)
+	_, err = hyperslab.Open(ctx, filetest.In(dir, "a.b2nd"), nil)
 	require.ErrorIs(t, err, context.Canceled)
 }
 
 func TestOpen_types(t *testing.T) {
 	dir := t.TempDir()
-	save(t, in(dir, "a.b2nd"), int32s(3), nil)
-	a, err := hyperslab.Open(bg, in(dir, "a.b2nd"), &hyperslab.OpenOptions{DType: new(ndarray.DTypeOf[uint32]())})
+	filetest.Save(t, filetest.In(dir, "a.b2nd"), filetest.Int32s(3), nil)
+	a, err := hyperslab.Open(bg, filetest.In(dir, "a.b2nd"), &hyperslab.OpenOptions{DType: new(ndarray.DTypeOf[uint32]())})
 	require.NoError(t, err)
 	got, err := ndarray.ReadAll[uint32](bg, a)
 	require.NoError(t, err)
@@ -250,7 +251,7 @@ func TestCreate_extension(t *testing.T) {
 		".b2nd": hyperslab.B2ND, ".h5": hyperslab.HDF5, ".hdf5": hyperslab.HDF5, ".he5": hyperslab.HDF5, ".nc": hyperslab.HDF5, ".H5": hyperslab.HDF5,
 		".caterva": hyperslab.Caterva,
 	} {
-		location := in(t.TempDir(), "x"+ext)
+		location := filetest.In(t.TempDir(), "x"+ext)
 		if want == hyperslab.HDF5 {
 			location += ":/x"
 		}
@@ -260,38 +261,38 @@ func TestCreate_extension(t *testing.T) {
 		require.NoError(t, d.Close())
 	}
 	for _, name := range []string{"x", "x.xyz", "h5", "x.h5/y"} {
-		_, err := hyperslab.Create(bg, in(t.TempDir(), name), spec, nil)
+		_, err := hyperslab.Create(bg, filetest.In(t.TempDir(), name), spec, nil)
 		require.ErrorIs(t, err, ndarray.ErrParam, name)
 	}
 }
 
 func TestSniff(t *testing.T) {
 	dir := t.TempDir()
-	save(t, in(dir, "a.b2nd"), int32s(3), nil)
-	save(t, in(dir, "s.b2nd"), int32s(3), &hyperslab.CreateOptions{Sparse: true})
-	save(t, in(dir, "a.h5")+":/x", int32s(3), nil)
-	save(t, in(dir, "c.caterva"), int32s(3), nil)
-	save(t, in(dir, "d.caterva"), int32s(3), &hyperslab.CreateOptions{Sparse: true})
-	short, err := os.ReadFile(in(dir, "c.caterva"))
+	filetest.Save(t, filetest.In(dir, "a.b2nd"), filetest.Int32s(3), nil)
+	filetest.Save(t, filetest.In(dir, "s.b2nd"), filetest.Int32s(3), &hyperslab.CreateOptions{Sparse: true})
+	filetest.Save(t, filetest.In(dir, "a.h5")+":/x", filetest.Int32s(3), nil)
+	filetest.Save(t, filetest.In(dir, "c.caterva"), filetest.Int32s(3), nil)
+	filetest.Save(t, filetest.In(dir, "d.caterva"), filetest.Int32s(3), &hyperslab.CreateOptions{Sparse: true})
+	short, err := os.ReadFile(filetest.In(dir, "c.caterva"))
 	require.NoError(t, err)
-	require.NoError(t, os.WriteFile(in(dir, "short"), short[:len(short)-20], 0o644))
-	require.NoError(t, os.WriteFile(in(dir, "shorter"), short[:60], 0o644))
+	require.NoError(t, os.WriteFile(filetest.In(dir, "short"), short[:len(short)-20], 0o644))
+	require.NoError(t, os.WriteFile(filetest.In(dir, "shorter"), short[:60], 0o644))
 	// Sniff must ignore the file name and find an HDF5 signature after a user block.
-	require.NoError(t, os.Rename(in(dir, "a.b2nd"), in(dir, "b.h5")))
-	b, err := os.ReadFile(in(dir, "a.h5"))
+	require.NoError(t, os.Rename(filetest.In(dir, "a.b2nd"), filetest.In(dir, "b.h5")))
+	b, err := os.ReadFile(filetest.In(dir, "a.h5"))
 	require.NoError(t, err)
-	require.NoError(t, os.WriteFile(in(dir, "block"), append(bytes.Repeat([]byte("#"), 512), b...), 0o644))
+	require.NoError(t, os.WriteFile(filetest.In(dir, "block"), append(bytes.Repeat([]byte("#"), 512), b...), 0o644))
 	for name, want := range map[string]hyperslab.Format{
 		"b.h5": hyperslab.B2ND, "s.b2nd": hyperslab.B2ND, "a.h5": hyperslab.HDF5, "block": hyperslab.HDF5,
 		"c.caterva": hyperslab.Caterva, "d.caterva": hyperslab.Caterva, "short": hyperslab.Caterva, "shorter": hyperslab.B2ND,
 	} {
-		got, err := hyperslab.Sniff(in(dir, name))
+		got, err := hyperslab.Sniff(filetest.In(dir, name))
 		require.NoError(t, err)
 		require.Equal(t, want, got, name)
 	}
-	requireCount(t, in(dir, "b.h5"))
-	requireCount(t, in(dir, "block")+":/x")
-	_, err = hyperslab.Sniff(in(dir, "none"))
+	filetest.RequireCount(t, filetest.In(dir, "b.h5"))
+	filetest.RequireCount(t, filetest.In(dir, "block")+":/x")
+	_, err = hyperslab.Sniff(filetest.In(dir, "none"))
 	require.ErrorIs(t, err, fs.ErrNotExist)
 	_, err = hyperslab.Sniff("/dev/null")
 	require.ErrorIs(t, err, ndarray.ErrFormat)
@@ -301,17 +302,17 @@ func TestSniff(t *testing.T) {
 // another Open returns the changes.
 func TestUpdate_InPlace(t *testing.T) {
 	dir := t.TempDir()
-	for _, location := range []string{in(dir, "a.b2nd"), in(dir, "a.h5:/g/x")} {
-		spec := int32s(4)
+	for _, location := range []string{filetest.In(dir, "a.b2nd"), filetest.In(dir, "a.h5:/g/x")} {
+		spec := filetest.Int32s(4)
 		spec.MaxShape, spec.ChunkShape = []int64{ndarray.Unlimited}, []int64{3}
-		save(t, location, spec, nil)
+		filetest.Save(t, location, spec, nil)
 		a, err := hyperslab.Open(bg, location, &hyperslab.OpenOptions{Write: true})
 		require.NoError(t, err)
 		require.False(t, a.Meta().ReadOnly)
 		require.NoError(t, ndarray.Append(bg, a, 0, []int32{4, 5, 6, 7}))
 		require.NoError(t, a.SetAttr(bg, ndarray.Attr{Name: "grown", Value: ndarray.Scalar(true)}))
 		require.NoError(t, a.Close())
-		requireCount(t, location)
+		filetest.RequireCount(t, location)
 		a, err = hyperslab.Open(bg, location, nil)
 		require.NoError(t, err)
 		require.Equal(t, []int64{8}, a.Shape())
@@ -328,9 +329,9 @@ func TestUpdate_InPlace(t *testing.T) {
 func TestCopy_CatervaToB2nd(t *testing.T) {
 	dir := t.TempDir()
 	for name, sparse := range map[string]bool{"one": false, "sparse": true} {
-		file := in(dir, name)
-		save(t, file, int32s(7, 3), &hyperslab.CreateOptions{Format: hyperslab.Caterva, Sparse: sparse})
-		list := walk(t, file)
+		file := filetest.In(dir, name)
+		filetest.Save(t, file, filetest.Int32s(7, 3), &hyperslab.CreateOptions{Format: hyperslab.Caterva, Sparse: sparse})
+		list := filetest.Walk(t, file)
 		require.Len(t, list, 1)
 		require.Equal(t, "caterva", list[0].Meta.Format)
 		a, err := hyperslab.Open(bg, file, &hyperslab.OpenOptions{DType: new(ndarray.DTypeOf[int32]())})
@@ -341,17 +342,17 @@ func TestCopy_CatervaToB2nd(t *testing.T) {
 		_, err = ndarray.Copy(bg, d.Array, a, nil)
 		require.NoError(t, err)
 		require.NoError(t, errors.Join(d.Commit(bg), a.Close()))
-		requireCount(t, file+".b2nd")
+		filetest.RequireCount(t, file+".b2nd")
 	}
-	_, err := hyperslab.Create(bg, in(dir, "x:/y"), int32s(2), &hyperslab.CreateOptions{Format: hyperslab.Caterva})
+	_, err := hyperslab.Create(bg, filetest.In(dir, "x:/y"), filetest.Int32s(2), &hyperslab.CreateOptions{Format: hyperslab.Caterva})
 	require.ErrorIs(t, err, ndarray.ErrParam)
 }
 
 // TestOpen_hdf5LongAddresses checks that files with addresses of 32 bytes are refused before
 // libhdf5 opens them, because libhdf5 would write the addresses into tokens of 16 bytes.
 func TestOpen_hdf5LongAddresses(t *testing.T) {
-	path := in(t.TempDir(), "a.h5")
-	save(t, path+":/x", int32s(5), nil)
+	path := filetest.In(t.TempDir(), "a.h5")
+	filetest.Save(t, path+":/x", filetest.Int32s(5), nil)
 	b, err := os.ReadFile(path)
 	require.NoError(t, err)
 	size := 9 // offset of the size of addresses, which depends on the version of the superblock
@@ -378,24 +379,24 @@ func (w wrapped) Unwrap() ndarray.Backend { return w.Backend }
 // fill values, or files that a policy forbids.
 func TestOpen_abilities(t *testing.T) {
 	dir := t.TempDir()
-	save(t, in(dir, "source.h5:/x"), int32s(6), nil)
+	filetest.Save(t, filetest.In(dir, "source.h5:/x"), filetest.Int32s(6), nil)
 	all := h5.SimpleSpace(6)
 	mappings := []h5.Mapping{{Region: all.All(), File: "source.h5", Dataset: "/x", Source: all, SourceRegion: all.All()}}
 	for name, o := range map[string]*hyperslab.CreateOptions{
-		"external.h5:/x": {External: []h5.ExternalFile{{Name: in(dir, "raw"), Size: 24}}}, "virtual.h5:/x": {Mappings: mappings},
+		"external.h5:/x": {External: []h5.ExternalFile{{Name: filetest.In(dir, "raw"), Size: 24}}}, "virtual.h5:/x": {Mappings: mappings},
 	} {
-		d, err := hyperslab.Create(bg, in(dir, name), int32s(6), o)
+		d, err := hyperslab.Create(bg, filetest.In(dir, name), filetest.Int32s(6), o)
 		require.NoError(t, err)
 		require.NoError(t, d.Commit(bg))
 		require.NoError(t, d.Close())
 	}
 	for _, name := range []string{"a.b2nd", "a.bcolz", "a.npy"} {
-		save(t, in(dir, name), int32s(6), nil)
+		filetest.Save(t, filetest.In(dir, name), filetest.Int32s(6), nil)
 	}
-	save(t, in(dir, "sparse.b2nd"), int32s(6), &hyperslab.CreateOptions{Sparse: true})
-	save(t, in(dir, "caterva.b2frame"), int32s(6), &hyperslab.CreateOptions{Format: hyperslab.Caterva})
+	filetest.Save(t, filetest.In(dir, "sparse.b2nd"), filetest.Int32s(6), &hyperslab.CreateOptions{Sparse: true})
+	filetest.Save(t, filetest.In(dir, "caterva.b2frame"), filetest.Int32s(6), &hyperslab.CreateOptions{Format: hyperslab.Caterva})
 	for target, o := range map[string]*hyperslab.TreeOptions{"store.b2z": {}, "table.b2z": {Table: true}} {
-		_, err := copyTree(bg, in(dir, target), in(dir, "source.h5"), o)
+		_, err := filetest.CopyTree(bg, filetest.In(dir, target), filetest.In(dir, "source.h5"), o)
 		require.NoError(t, err)
 	}
 	for _, x := range []struct {
@@ -406,7 +407,7 @@ func TestOpen_abilities(t *testing.T) {
 		held         bool   // opened alone, it is read through an open file
 	}{
 		{"source.h5", "/x", true, nil, "-", false},
-		{"external.h5", "/x", true, []string{in(dir, "raw")}, "-", false},
+		{"external.h5", "/x", true, []string{filetest.In(dir, "raw")}, "-", false},
 		{"virtual.h5", "/x", true, []string{"source.h5"}, "-", false},
 		{"a.b2nd", "", false, nil, "<i4", true},
 		{"sparse.b2nd", "", false, nil, "<i4", false},
@@ -441,14 +442,14 @@ func TestOpen_abilities(t *testing.T) {
 			require.NoError(t, a.Close())
 		}
 		t.Run(x.file+x.object, func(t *testing.T) {
-			location := in(dir, x.file)
+			location := filetest.In(dir, x.file)
 			if x.object != "" {
 				location += ":" + x.object
 			}
 			a, err := hyperslab.Open(bg, location, nil)
 			require.NoError(t, err)
 			check(t, a, true)
-			tree, err := hyperslab.OpenTree(bg, in(dir, x.file), nil)
+			tree, err := hyperslab.OpenTree(bg, filetest.In(dir, x.file), nil)
 			require.NoError(t, err)
 			a, err = tree.Open(bg, max(x.object, "/"))
 			require.NoError(t, err)

@@ -13,12 +13,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hyperslab/hyperslab"
+	"github.com/hyperslab/hyperslab/internal/testkit/filetest"
 	"github.com/hyperslab/hyperslab/internal/testkit/samples"
 	"github.com/hyperslab/hyperslab/internal/testkit/testenv"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/b2nd"
 	"github.com/hyperslab/hyperslab/ndarray/bcolz"
-
 	"github.com/hyperslab/hyperslab/ndarray/hdf5"
 	"github.com/hyperslab/hyperslab/ndarray/mem"
 )
@@ -84,7 +84,7 @@ func storages() []storage {
 		frame("b2nd", b2nd.CreateOptions{}),
 		frame("sparse", b2nd.CreateOptions{Sparse: true}),
 		frame("caterva", b2nd.CreateOptions{Caterva: true}),
-		{"hdf5", func(d ndarray.DType, _ int) bool { return inHDF5(d) },
+		{"hdf5", func(d ndarray.DType, _ int) bool { return filetest.InHDF5(d) },
 			func(path string, spec ndarray.Spec) (ndarray.Backend, error) {
 				return backendOf(hdf5.Create(path, "/g/x", spec, nil))
 			},
@@ -137,7 +137,7 @@ func (s storage) put(t *testing.T, path string, spec ndarray.Spec, write func(a 
 func write(t *testing.T, a *ndarray.Array) {
 	t.Helper()
 	if a.DType().Kind != ndarray.String {
-		require.NoError(t, a.Write(bg, noise(a.DType(), a.NumElems()), ndarray.Whole(a.Shape())))
+		require.NoError(t, a.Write(bg, filetest.Noise(a.DType(), a.NumElems()), ndarray.Whole(a.Shape())))
 		return
 	}
 	strs := make([]string, a.NumElems())
@@ -214,16 +214,16 @@ func TestCopyTree_pairs(t *testing.T) {
 		name  string
 		holds func(d ndarray.DType) bool
 	}{
-		{"tree.h5", inHDF5},
+		{"tree.h5", filetest.InHDF5},
 		{"table.bcolz", func(d ndarray.DType) bool { return inBcolz(d, 0) }},
 		{"directory", func(d ndarray.DType) bool { return d.Kind != ndarray.String }},
 	}
 	// The sources are copies of a directory with every dtype of b2nd, and an HDF5 file with
 	// strings.
 	dtypes := samples.DTypes()
-	require.NoError(t, os.Mkdir(in(dir, "all"), 0o777))
+	require.NoError(t, os.Mkdir(filetest.In(dir, "all"), 0o777))
 	for i, d := range dtypes {
-		b, err := b2nd.Create(in(dir, fmt.Sprintf("all/a%02d.b2nd", i)), ndarray.Spec{Shape: []int64{9}, DType: d}, nil)
+		b, err := b2nd.Create(filetest.In(dir, fmt.Sprintf("all/a%02d.b2nd", i)), ndarray.Spec{Shape: []int64{9}, DType: d}, nil)
 		require.NoError(t, err)
 		a, err := ndarray.New(b)
 		require.NoError(t, err)
@@ -232,10 +232,10 @@ func TestCopyTree_pairs(t *testing.T) {
 	}
 	accept := &hyperslab.TreeOptions{Accept: func(hyperslab.Problem) bool { return true }}
 	for _, k := range kinds {
-		_, err := copyTree(bg, in(dir, k.name), in(dir, "all"), accept)
+		_, err := filetest.CopyTree(bg, filetest.In(dir, k.name), filetest.In(dir, "all"), accept)
 		require.NoError(t, err)
 	}
-	strs, err := hdf5.Create(in(dir, "texts.h5"), "/a99", ndarray.Spec{Shape: []int64{9}, DType: ndarray.Text("").DType}, nil)
+	strs, err := hdf5.Create(filetest.In(dir, "texts.h5"), "/a99", ndarray.Spec{Shape: []int64{9}, DType: ndarray.Text("").DType}, nil)
 	require.NoError(t, err)
 	require.NoError(t, strs.Close())
 
@@ -243,14 +243,14 @@ func TestCopyTree_pairs(t *testing.T) {
 		source := from.name
 		for _, to := range kinds {
 			name := source + " to " + to.name
-			target := in(dir, "copy-"+source+"-"+to.name)
+			target := filetest.In(dir, "copy-"+source+"-"+to.name)
 			var lost []string
 			for i, d := range dtypes {
 				if from.holds(d) && !to.holds(d) {
 					lost = append(lost, fmt.Sprintf("/a%02d", i))
 				}
 			}
-			stats, err := copyTree(bg, target, in(dir, source), nil)
+			stats, err := filetest.CopyTree(bg, target, filetest.In(dir, source), nil)
 			if len(lost) == 0 {
 				require.NoError(t, err, name)
 			} else {
@@ -262,7 +262,7 @@ func TestCopyTree_pairs(t *testing.T) {
 				require.Equal(t, lost, got, name)
 				_, err = os.Lstat(target)
 				require.ErrorIs(t, err, os.ErrNotExist, name)
-				_, err = copyTree(bg, target, in(dir, source), accept)
+				_, err = filetest.CopyTree(bg, target, filetest.In(dir, source), accept)
 				require.NoError(t, err, name)
 			}
 			for i, d := range dtypes {
@@ -272,7 +272,7 @@ func TestCopyTree_pairs(t *testing.T) {
 					require.ErrorIs(t, err, ndarray.ErrNotFound, "%s %v", name, d)
 					continue
 				}
-				a, err := hyperslab.Open(bg, in(dir, source)+at, nil)
+				a, err := hyperslab.Open(bg, filetest.In(dir, source)+at, nil)
 				require.NoError(t, err, name)
 				b, err := hyperslab.Open(bg, target+at, nil)
 				require.NoError(t, err, name)
@@ -285,10 +285,10 @@ func TestCopyTree_pairs(t *testing.T) {
 		}
 	}
 	for _, to := range kinds[1:] {
-		_, err := copyTree(bg, in(dir, "t-"+to.name), in(dir, "texts.h5"), &hyperslab.TreeOptions{Strings: "error"})
+		_, err := filetest.CopyTree(bg, filetest.In(dir, "t-"+to.name), filetest.In(dir, "texts.h5"), &hyperslab.TreeOptions{Strings: "error"})
 		require.ErrorIs(t, err, errors.ErrUnsupported)
-		require.NoFileExists(t, in(dir, "t-"+to.name))
-		_, err = copyTree(bg, in(dir, "t-"+to.name), in(dir, "texts.h5"), nil)
+		require.NoFileExists(t, filetest.In(dir, "t-"+to.name))
+		_, err = filetest.CopyTree(bg, filetest.In(dir, "t-"+to.name), filetest.In(dir, "texts.h5"), nil)
 		require.NoError(t, err)
 	}
 }

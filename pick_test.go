@@ -14,6 +14,7 @@ import (
 	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/h5/h5value"
+	"github.com/hyperslab/hyperslab/internal/testkit/filetest"
 	"github.com/hyperslab/hyperslab/internal/testkit/testenv"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
@@ -74,25 +75,25 @@ func TestCopyTree_Exclude(t *testing.T) {
 		}
 	}
 	t.Run("missing filter", func(t *testing.T) {
-		stats, err := copyTree(bg, filepath.Join(dir, "a"), src, &hyperslab.TreeOptions{DryRun: true})
+		stats, err := filetest.CopyTree(bg, filepath.Join(dir, "a"), src, &hyperslab.TreeOptions{DryRun: true})
 		require.ErrorIs(t, err, errors.ErrUnsupported)
 		require.ErrorIs(t, stats.Refused[0].Err, h5.ErrNoFilter)
 		require.Equal(t, "/g/rare", stats.Refused[0].Path)
 	})
 	t.Run("objects", func(t *testing.T) {
 		to := filepath.Join(dir, "objects")
-		_, err := copyTree(bg, to, src, &hyperslab.TreeOptions{Exclude: without("/g/rare", "/g/sum", "/hard")})
+		_, err := filetest.CopyTree(bg, to, src, &hyperslab.TreeOptions{Exclude: without("/g/rare", "/g/sum", "/hard")})
 		require.NoError(t, err)
 		require.Equal(t, []string{"/", "/fine", "/g", "/g/deep", "/g/deep/fine"}, paths(t, to))
 	})
 	t.Run("group", func(t *testing.T) {
 		to := filepath.Join(dir, "group.h5")
-		_, err := copyTree(bg, to, src, &hyperslab.TreeOptions{Exclude: without("/g", "/hard")})
+		_, err := filetest.CopyTree(bg, to, src, &hyperslab.TreeOptions{Exclude: without("/g", "/hard")})
 		require.NoError(t, err)
 		require.Equal(t, []string{"/", "/fine"}, paths(t, to))
 	})
 	t.Run("target of a hard link", func(t *testing.T) {
-		stats, err := copyTree(bg, filepath.Join(dir, "h.h5"), src, &hyperslab.TreeOptions{Exclude: without("/g")})
+		stats, err := filetest.CopyTree(bg, filepath.Join(dir, "h.h5"), src, &hyperslab.TreeOptions{Exclude: without("/g")})
 		require.ErrorIs(t, err, errors.ErrUnsupported)
 		require.Equal(t, "/hard", stats.Refused[0].Path)
 	})
@@ -104,7 +105,7 @@ func TestCopyTree_SkipUnreadable(t *testing.T) {
 	partlyReadable(t, src)
 	for _, to := range []string{"dir", "new.h5"} {
 		t.Run(to, func(t *testing.T) {
-			stats, err := copyTree(bg, filepath.Join(dir, to), src, &hyperslab.TreeOptions{
+			stats, err := filetest.CopyTree(bg, filepath.Join(dir, to), src, &hyperslab.TreeOptions{
 				SkipUnreadable: true,
 				Accept:         func(p hyperslab.Problem) bool { return p.What == "link" },
 				Adjust: func(_ string, _ ndarray.Meta, spec *ndarray.Spec, _ *int) error {

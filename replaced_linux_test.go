@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hyperslab/hyperslab"
+	"github.com/hyperslab/hyperslab/internal/testkit/filetest"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -49,11 +50,11 @@ func TestReplacedFiles(t *testing.T) {
 			"nothing": func(t *testing.T, path, _ string) { require.NoError(t, os.Remove(path)) },
 		} {
 			t.Run(format.name+", "+how, func(t *testing.T) {
-				everyWay(t, func(t *testing.T, u hyperslab.Untrusted) {
+				filetest.EveryWay(t, func(t *testing.T, u hyperslab.Untrusted) {
 					dir, outside := t.TempDir(), t.TempDir()
-					save(t, in(dir, format.name), spec, format.opts)
+					filetest.Save(t, filetest.In(dir, format.name), spec, format.opts)
 					// The other array has the same shape and other elements.
-					d, err := hyperslab.Create(bg, in(outside, format.name), spec, format.opts)
+					d, err := hyperslab.Create(bg, filetest.In(outside, format.name), spec, format.opts)
 					require.NoError(t, err)
 					wrong := make([]int32, 1000)
 					for i := range wrong {
@@ -62,7 +63,7 @@ func TestReplacedFiles(t *testing.T) {
 					require.NoError(t, ndarray.Write(bg, d.Array, wrong, ndarray.Whole(spec.Shape)))
 					require.NoError(t, d.Commit(bg))
 
-					g, err := hyperslab.Open(bg, in(dir, format.name), &hyperslab.OpenOptions{Untrusted: &u})
+					g, err := hyperslab.Open(bg, filetest.In(dir, format.name), &hyperslab.OpenOptions{Untrusted: &u})
 					require.NoError(t, err)
 					names, err := filepath.Glob(filepath.Join(dir, format.name, format.chunks))
 					require.NoError(t, err)
@@ -74,7 +75,7 @@ func TestReplacedFiles(t *testing.T) {
 					}
 					got, err := ndarray.ReadAll[int32](bg, g)
 					if err == nil {
-						require.True(t, slices.Equal(count(1000), got), "elements of another file: %v…", got[:3])
+						require.True(t, slices.Equal(filetest.Count(1000), got), "elements of another file: %v…", got[:3])
 					}
 					require.False(t, errors.Is(err, ndarray.ErrClosed))
 					require.NoError(t, g.Close())

@@ -17,7 +17,6 @@ import (
 	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/internal/location/locate"
 	"github.com/hyperslab/hyperslab/ndarray"
-
 	"github.com/hyperslab/hyperslab/ndarray/mem"
 )
 

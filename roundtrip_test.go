@@ -3,7 +3,6 @@ package hyperslab_test
 import (
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"os"
 	"slices"
 	"testing"
@@ -11,30 +10,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hyperslab/hyperslab"
+	"github.com/hyperslab/hyperslab/internal/testkit/filetest"
 	"github.com/hyperslab/hyperslab/internal/testkit/samples"
 	"github.com/hyperslab/hyperslab/internal/testkit/testenv"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/b2nd"
-
 	"github.com/hyperslab/hyperslab/ndarray/hdf5"
 	"github.com/hyperslab/hyperslab/ndarray/mem"
 )
-
-// noise returns n elements with random bit patterns that are valid for the dtype.
-func noise(d ndarray.DType, n int64) []byte {
-	r := rand.New(rand.NewPCG(1, uint64(n)))
-	b := make([]byte, n*int64(d.Size))
-	for i := range b {
-		b[i] = byte(r.Uint32())
-		if d.Kind == ndarray.Bool {
-			b[i] &= 1
-		}
-		if d.Pad == ndarray.NullTerm && i%d.Size == d.Size-1 {
-			b[i] = 0
-		}
-	}
-	return b
-}
 
 // inMemory returns the source array of a round trip.
 func inMemory(t *testing.T, spec ndarray.Spec) *ndarray.Array {
@@ -43,7 +26,7 @@ func inMemory(t *testing.T, spec ndarray.Spec) *ndarray.Array {
 	require.NoError(t, err)
 	a, err := ndarray.New(b)
 	require.NoError(t, err)
-	require.NoError(t, a.Write(bg, noise(spec.DType, a.NumElems()), ndarray.Whole(spec.Shape)))
+	require.NoError(t, a.Write(bg, filetest.Noise(spec.DType, a.NumElems()), ndarray.Whole(spec.Shape)))
 	return a
 }
 
@@ -83,23 +66,13 @@ func passOn(t *testing.T, a *ndarray.Array, file, object string, sparse bool) *n
 	return back
 }
 
-// inHDF5 reports whether HDF5 supports the dtype, that is, without Unicode code points and titles.
-func inHDF5(d ndarray.DType) bool {
-	has := true
-	d.MapParts(func(p ndarray.DType) ndarray.DType {
-		has = has && p.Kind != ndarray.Unicode && !slices.ContainsFunc(p.Fields, func(f ndarray.Field) bool { return f.Title != "" })
-		return p
-	})
-	return has
-}
-
 // attributesFor returns the attributes of ndarraytest that HDF5 supports.
 func attributesFor() []ndarray.Attr {
 	var out []ndarray.Attr
 	for _, a := range samples.Attrs() {
 		d := a.Value.DType
 		ordered := slices.IsSortedFunc(d.Fields, func(a, b ndarray.Field) int { return a.Offset - b.Offset })
-		if inHDF5(d) && ordered && (d.Kind != ndarray.Enum || d.IsNative()) {
+		if filetest.InHDF5(d) && ordered && (d.Kind != ndarray.Enum || d.IsNative()) {
 			out = append(out, a)
 		}
 	}
@@ -117,21 +90,21 @@ func TestRoundTrip(t *testing.T) {
 			}
 			spec := ndarray.Spec{Shape: l.Shape, ChunkShape: l.ChunkShape, DType: d}
 			if i%7 == 0 {
-				spec.Fill = noise(d, 1)
+				spec.Fill = filetest.Noise(d, 1)
 			}
 			if len(l.Shape) == 2 && i%8 == 0 {
 				spec.Attrs = attributesFor()
 			}
 			name := fmt.Sprintf("%v %v", d, l)
 			first := inMemory(t, spec)
-			steps := []*ndarray.Array{first, passOn(t, first, in(dir, "1.b2nd"), "", false)}
-			if !inHDF5(d) {
-				_, err := hyperslab.Create(bg, in(dir, "u.h5:/x"), spec, nil)
+			steps := []*ndarray.Array{first, passOn(t, first, filetest.In(dir, "1.b2nd"), "", false)}
+			if !filetest.InHDF5(d) {
+				_, err := hyperslab.Create(bg, filetest.In(dir, "u.h5:/x"), spec, nil)
 				require.ErrorIs(t, err, errors.ErrUnsupported, name)
 			} else {
-				steps = append(steps, passOn(t, steps[1], in(dir, "2.h5"), "/group/x", false))
+				steps = append(steps, passOn(t, steps[1], filetest.In(dir, "2.h5"), "/group/x", false))
 			}
-			steps = append(steps, passOn(t, steps[len(steps)-1], in(dir, "3.b2nd"), "", true))
+			steps = append(steps, passOn(t, steps[len(steps)-1], filetest.In(dir, "3.b2nd"), "", true))
 			last := inMemory(t, steps[len(steps)-1].Meta().Spec())
 			_, err := ndarray.Copy(bg, last, steps[len(steps)-1], nil)
 			require.NoError(t, err, name)
@@ -157,7 +130,7 @@ func TestRoundTrip_namesNotUTF8(t *testing.T) {
 	first := inMemory(t, ndarray.Spec{Shape: []int64{3}, ChunkShape: []int64{2}, DType: d})
 	for _, file := range []string{"a.h5:/d", "a.b2nd", "a.npy"} {
 		t.Run(file, func(t *testing.T) {
-			location := in(t.TempDir(), file)
+			location := filetest.In(t.TempDir(), file)
 			to, err := hyperslab.Create(bg, location, ndarray.Spec{Shape: []int64{3}, DType: d}, nil)
 			require.NoError(t, err)
 			_, err = ndarray.Copy(bg, to.Array, first, nil)
@@ -173,7 +146,7 @@ func TestRoundTrip_namesNotUTF8(t *testing.T) {
 		})
 	}
 	require.NoError(t, first.Close())
-	_, err := hyperslab.Create(bg, in(t.TempDir(), "a.bcolz"), ndarray.Spec{Shape: []int64{3}, DType: d}, nil)
+	_, err := hyperslab.Create(bg, filetest.In(t.TempDir(), "a.bcolz"), ndarray.Spec{Shape: []int64{3}, DType: d}, nil)
 	require.ErrorIs(t, err, errors.ErrUnsupported) // the names of columns are names of directories
 }
 
@@ -187,9 +160,9 @@ func TestRoundTrip_shapes(t *testing.T) {
 		{Shape: []int64{2, 0}, MaxShape: []int64{2, ndarray.Unlimited}, DType: ndarray.DTypeOf[float32]()},
 		{Shape: []int64{2, 3}, MaxShape: []int64{5, ndarray.Unlimited}, DType: ndarray.DTypeOf[float32]()},
 	} {
-		a := passOn(t, inMemoryShape(t, spec), in(dir, "1.b2nd"), "", false)
-		b := passOn(t, a, in(dir, "2.h5"), "/x", false)
-		c := passOn(t, b, in(dir, "3.b2nd"), "", true)
+		a := passOn(t, inMemoryShape(t, spec), filetest.In(dir, "1.b2nd"), "", false)
+		b := passOn(t, a, filetest.In(dir, "2.h5"), "/x", false)
+		c := passOn(t, b, filetest.In(dir, "3.b2nd"), "", true)
 		for _, x := range []*ndarray.Array{a, b, c} {
 			m := x.Meta()
 			require.Equal(t, spec.Null, m.Null)
@@ -216,21 +189,21 @@ func TestCopy_gridMemory(t *testing.T) {
 	a := inMemory(t, ndarray.Spec{Shape: []int64{311, 257}, ChunkShape: []int64{311, 1}, DType: ndarray.DTypeOf[float64]()})
 	spec := a.Meta().Spec()
 	spec.ChunkShape = []int64{1, 257}
-	rows, err := hyperslab.Create(bg, in(dir, "rows.b2nd"), spec, nil)
+	rows, err := hyperslab.Create(bg, filetest.In(dir, "rows.b2nd"), spec, nil)
 	require.NoError(t, err)
 	stats, err := ndarray.Copy(bg, rows.Array, a, &ndarray.CopyOptions{Memory: 40 << 10, Workers: 2})
 	require.NoError(t, err)
 	require.LessOrEqual(t, stats.PeakBuffer, int64(40<<10))
 	require.NoError(t, rows.Commit(bg))
-	r, err := hyperslab.Open(bg, in(dir, "rows.b2nd"), nil)
+	r, err := hyperslab.Open(bg, filetest.In(dir, "rows.b2nd"), nil)
 	require.NoError(t, err)
 	spec.ChunkShape, spec.Compression = []int64{40, 33}, nil
-	tiles, err := hyperslab.Create(bg, in(dir, "tiles.h5:/x"), spec, nil)
+	tiles, err := hyperslab.Create(bg, filetest.In(dir, "tiles.h5:/x"), spec, nil)
 	require.NoError(t, err)
 	_, err = ndarray.Copy(bg, tiles.Array, r, &ndarray.CopyOptions{Memory: 64 << 10, Workers: 2})
 	require.NoError(t, err)
 	require.NoError(t, tiles.Commit(bg))
-	x, err := hyperslab.Open(bg, in(dir, "tiles.h5:/x"), nil)
+	x, err := hyperslab.Open(bg, filetest.In(dir, "tiles.h5:/x"), nil)
 	require.NoError(t, err)
 	c, err := ndarray.Compare(bg, a, x, &ndarray.CompareOptions{Memory: 64 << 10})
 	require.NoError(t, err)

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hyperslab/hyperslab"
+	"github.com/hyperslab/hyperslab/internal/testkit/filetest"
 	"github.com/hyperslab/hyperslab/internal/tree/shards"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
@@ -21,7 +22,7 @@ func TestOpen_shards(t *testing.T) {
 	}
 	spec := ndarray.Spec{DType: ndarray.DTypeOf[int32](), Shape: []int64{100}, ChunkShape: []int64{10}}
 	for name, o := range map[string]*hyperslab.CreateOptions{"a.bcolz": nil, "a.b2nd": {Sparse: true}, "a.caterva": {Sparse: true}} {
-		src := in(dir, name)
+		src := filetest.In(dir, name)
 		draft, err := hyperslab.Create(bg, src, spec, o)
 		require.NoError(t, err)
 		require.NoError(t, ndarray.Write(bg, draft.Array, want, ndarray.Whole(draft.Shape())))
@@ -44,7 +45,7 @@ func TestOpen_shards(t *testing.T) {
 		_, err = ndarray.ReadAll[int32](bg, alone)
 		require.Error(t, err, "chunks of the second shard")
 		require.NoError(t, alone.Close())
-		_, err = hyperslab.Open(bg, p, &hyperslab.OpenOptions{Shards: []string{in(dir, "none")}})
+		_, err = hyperslab.Open(bg, p, &hyperslab.OpenOptions{Shards: []string{filetest.In(dir, "none")}})
 		require.ErrorIs(t, err, ndarray.ErrNotFound)
 		_, err = hyperslab.Open(bg, p, &hyperslab.OpenOptions{Shards: []string{q}, Write: true})
 		require.Error(t, err)
@@ -52,9 +53,9 @@ func TestOpen_shards(t *testing.T) {
 		require.ErrorIs(t, err, ndarray.ErrParam)
 		require.NoError(t, os.RemoveAll(src))
 	}
-	save(t, in(dir, "x.h5:/x"), int32s(3), nil)
-	_, err := hyperslab.Open(bg, in(dir, "x.h5:/x"), &hyperslab.OpenOptions{Shards: []string{dir}})
+	filetest.Save(t, filetest.In(dir, "x.h5:/x"), filetest.Int32s(3), nil)
+	_, err := hyperslab.Open(bg, filetest.In(dir, "x.h5:/x"), &hyperslab.OpenOptions{Shards: []string{dir}})
 	require.ErrorIs(t, err, ndarray.ErrParam)
-	_, err = hyperslab.OpenTree(bg, in(dir, "x.h5"), &hyperslab.OpenOptions{Shards: []string{dir}})
+	_, err = hyperslab.OpenTree(bg, filetest.In(dir, "x.h5"), &hyperslab.OpenOptions{Shards: []string{dir}})
 	require.ErrorIs(t, err, ndarray.ErrParam)
 }

@@ -28,10 +28,10 @@ import (
 	"github.com/hyperslab/hyperslab/cblosc"
 	"github.com/hyperslab/hyperslab/cblosc/frameio"
 	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/internal/sandbox/worker"
+	"github.com/hyperslab/hyperslab/internal/testkit/filetest"
 	"github.com/hyperslab/hyperslab/internal/testkit/leak"
 	"github.com/hyperslab/hyperslab/ndarray"
-
-	"github.com/hyperslab/hyperslab/internal/sandbox/worker"
 )
 
 // The arrays of a soak test have soakRows × soakColumns elements 0, 1, 2, … in row-major order. A
@@ -71,10 +71,10 @@ func soakPlaces(t *testing.T, dir string) (places []soakPlace) {
 		}
 	}
 	add := func(name, file string, open func(string) (*ndarray.Array, error), writer bool, opts *hyperslab.CreateOptions) {
-		spec := int32s(soakRows, soakColumns)
+		spec := filetest.Int32s(soakRows, soakColumns)
 		spec.ChunkShape = []int64{soakChunk, soakColumns}
-		save(t, in(dir, file), spec, opts)
-		places = append(places, soakPlace{name: name, location: in(dir, file), open: open, writer: writer})
+		filetest.Save(t, filetest.In(dir, file), spec, opts)
+		places = append(places, soakPlace{name: name, location: filetest.In(dir, file), open: open, writer: writer})
 	}
 	add("b2nd", "a.b2nd", trusted, false, nil)
 	add("b2nd by its library", "l.b2nd", library, false, nil)
@@ -116,7 +116,7 @@ func TestSoak(t *testing.T) {
 	}
 	dir := t.TempDir()
 	places := soakPlaces(t, dir)
-	frame := in(dir, "grows.b2frame")
+	frame := filetest.In(dir, "grows.b2frame")
 	caught := signalsCaught(t)
 	var first, last gauge
 	var memory []int64

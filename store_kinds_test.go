@@ -18,14 +18,15 @@ import (
 	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/internal/blosc/stores"
 	"github.com/hyperslab/hyperslab/internal/grid"
+	"github.com/hyperslab/hyperslab/internal/testkit/filetest"
 	"github.com/hyperslab/hyperslab/internal/testkit/testenv"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
 // kindNodes adds frames and Python objects to the arrays of a random tree.
-func kindNodes(t *rapid.T, nodes []storeNode) []storeNode {
+func kindNodes(t *rapid.T, nodes []filetest.StoreNode) []filetest.StoreNode {
 	for _, kind := range rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"frame", "packed", "objects", "batches", "lists"}), 0, 5, rapid.ID[string]).Draw(t, "kinds") {
-		n := storeNode{Key: "/k/" + kind, Type: kind}
+		n := filetest.StoreNode{Key: "/k/" + kind, Type: kind}
 		if rapid.Bool().Draw(t, "at the root") {
 			n.Key = "/x" + kind
 		}
@@ -57,7 +58,7 @@ func kindNodes(t *rapid.T, nodes []storeNode) []storeNode {
 }
 
 // frames returns the bytes of all frames of a store that are not arrays.
-func frames(t require.TestingT, file, kind string, keys []storeNode) map[string][]byte {
+func frames(t require.TestingT, file, kind string, keys []filetest.StoreNode) map[string][]byte {
 	s, err := stores.Open(file, kind, stores.Options{})
 	require.NoError(t, err)
 	defer func() { require.NoError(t, s.Close()) }()
@@ -80,7 +81,7 @@ func frames(t require.TestingT, file, kind string, keys []storeNode) map[string]
 // TestStores_Kinds converts stores with objects of every kind to each kind of store, and compares
 // the objects that python-blosc2 reads.
 func TestStores_Kinds(t *testing.T) {
-	peer, dir, checks, compared := storePeer(t), testenv.Scratch(t), 0, 0
+	peer, dir, checks, compared := filetest.StorePeer(t), testenv.Scratch(t), 0, 0
 	rapid.Check(t, func(t *rapid.T) {
 		if checks++; checks > 20 && !testenv.All() {
 			return
@@ -88,7 +89,7 @@ func TestStores_Kinds(t *testing.T) {
 		sub, err := os.MkdirTemp(dir, "")
 		require.NoError(t, err)
 		from := rapid.SampledFrom([]string{"b2z", "b2d", "b2e"}).Draw(t, "source")
-		q := storeRequest{Op: "kinds", Kind: "tree", Path: filepath.Join(sub, "x."+from)}
+		q := filetest.StoreRequest{Op: "kinds", Kind: "tree", Path: filepath.Join(sub, "x."+from)}
 		q.Threshold = rapid.SampledFrom([]int{0, 300, 1 << 20}).Draw(t, "threshold")
 		q.Nodes, q.Attrs = storeTree(t)
 		q.Nodes = kindNodes(t, q.Nodes)
@@ -99,7 +100,7 @@ func TestStores_Kinds(t *testing.T) {
 			q.Table = &n
 		}
 		peer(t, q)
-		want := peer(t, storeRequest{Op: "describe", Kind: q.Kind, Path: q.Path})
+		want := peer(t, filetest.StoreRequest{Op: "describe", Kind: q.Kind, Path: q.Path})
 		if bytes.Contains(want.Content, []byte(`"unreadable"`)) { // by its author
 			require.NoError(t, os.RemoveAll(sub))
 			t.Skip("python-blosc2 cannot read its own file")
@@ -115,13 +116,13 @@ func TestStores_Kinds(t *testing.T) {
 			if to == "b2e" {
 				o.Accept = func(hyperslab.Problem) bool { return true } // attributes of groups
 			}
-			_, err := copyTree(bg, target, q.Path, o)
+			_, err := filetest.CopyTree(bg, target, q.Path, o)
 			require.NoError(t, err)
 			kind := "tree"
 			if to == "b2e" {
 				kind = "embed"
 			}
-			got := peer(t, storeRequest{Op: "describe", Kind: kind, Path: target})
+			got := peer(t, filetest.StoreRequest{Op: "describe", Kind: kind, Path: target})
 			require.JSONEq(t, string(want.Content), string(got.Content), to)
 			if kind == q.Kind && kind == "tree" {
 				require.Equal(t, want.Attrs, got.Attrs, to)
@@ -130,7 +131,7 @@ func TestStores_Kinds(t *testing.T) {
 			r, err := hyperslab.Verify(bg, target, nil)
 			require.NoError(t, err)
 			require.Empty(t, r.Findings, to)
-			report, err := hyperslab.Compare(bg, openTree(t, q.Path, nil), openTree(t, target, nil), nil)
+			report, err := hyperslab.Compare(bg, filetest.OpenTree(t, q.Path, nil), filetest.OpenTree(t, target, nil), nil)
 			require.NoError(t, err)
 			if to != "b2e" {
 				require.Empty(t, report.Differences, to)
@@ -144,9 +145,9 @@ func TestStores_Kinds(t *testing.T) {
 // TestCopyTree_group copies random stores into a group of other ones, and compares the objects that
 // python-blosc2 reads.
 func TestCopyTree_group(t *testing.T) {
-	peer, dir, checks, compared := storePeer(t), testenv.Scratch(t), 0, 0
-	describe := func(t require.TestingT, q storeRequest) map[string]json.RawMessage {
-		reply := peer(t, storeRequest{Op: "describe", Kind: q.Kind, Path: q.Path})
+	peer, dir, checks, compared := filetest.StorePeer(t), testenv.Scratch(t), 0, 0
+	describe := func(t require.TestingT, q filetest.StoreRequest) map[string]json.RawMessage {
+		reply := peer(t, filetest.StoreRequest{Op: "describe", Kind: q.Kind, Path: q.Path})
 		content := make(map[string]json.RawMessage)
 		require.NoError(t, json.Unmarshal(reply.Content, &content))
 		return content
@@ -157,8 +158,8 @@ func TestCopyTree_group(t *testing.T) {
 		}
 		sub, err := os.MkdirTemp(dir, "")
 		require.NoError(t, err)
-		create := func(name, kind string) storeRequest {
-			q := storeRequest{Op: "kinds", Kind: "tree", Path: filepath.Join(sub, name+"."+kind)}
+		create := func(name, kind string) filetest.StoreRequest {
+			q := filetest.StoreRequest{Op: "kinds", Kind: "tree", Path: filepath.Join(sub, name+"."+kind)}
 			q.Threshold = rapid.SampledFrom([]int{0, 300, 1 << 20}).Draw(t, "threshold")
 			q.Nodes, q.Attrs = storeTree(t)
 			q.Nodes = kindNodes(t, q.Nodes)
@@ -196,7 +197,7 @@ func TestCopyTree_group(t *testing.T) {
 		if kind == "b2e" {
 			o.Accept = func(hyperslab.Problem) bool { return true } // attributes of groups
 		}
-		_, err = copyTree(bg, to.Path+":"+group, from.Path, o)
+		_, err = filetest.CopyTree(bg, to.Path+":"+group, from.Path, o)
 		require.NoError(t, err)
 		compared++
 		got := describe(t, to)
@@ -208,12 +209,12 @@ func TestCopyTree_group(t *testing.T) {
 		require.NoError(t, err)
 		require.Empty(t, r.Findings)
 		if kind != "b2e" {
-			report, err := hyperslab.Compare(bg, openTree(t, from.Path, nil), openTree(t, to.Path+":"+group, nil), nil)
+			report, err := hyperslab.Compare(bg, filetest.OpenTree(t, from.Path, nil), filetest.OpenTree(t, to.Path+":"+group, nil), nil)
 			require.NoError(t, err)
 			require.Empty(t, report.Differences)
 		}
 		if kind != "b2e" || len(added) > 0 { // an EmbedStore has no empty groups
-			_, err = copyTree(bg, to.Path+":"+group, from.Path, o)
+			_, err = filetest.CopyTree(bg, to.Path+":"+group, from.Path, o)
 			require.ErrorIs(t, err, ndarray.ErrExists)
 		}
 		require.NoError(t, os.RemoveAll(sub))
@@ -223,7 +224,7 @@ func TestCopyTree_group(t *testing.T) {
 
 // TestCreate_plain writes plain frames in regions, and reads them with python-blosc2.
 func TestCreate_plain(t *testing.T) {
-	peer, dir, checks := storePeer(t), testenv.Scratch(t), 0
+	peer, dir, checks := filetest.StorePeer(t), testenv.Scratch(t), 0
 	rapid.Check(t, func(t *rapid.T) {
 		if checks++; checks > 40 && !testenv.All() {
 			return
@@ -270,10 +271,10 @@ func TestCreate_plain(t *testing.T) {
 			require.Equal(t, data, got)
 			attrs, err := a.Attrs(bg)
 			require.NoError(t, err)
-			requireAttrs(t, map[string]any{"unit": "K"}, attrs)
+			filetest.RequireAttrs(t, map[string]any{"unit": "K"}, attrs)
 			require.NoError(t, a.Close())
 		}
-		reply := peer(t, storeRequest{Op: "tensor", Path: file}).Nodes[0]
+		reply := peer(t, filetest.StoreRequest{Op: "tensor", Path: file}).Nodes[0]
 		require.Equal(t, base64.StdEncoding.EncodeToString(want), reply.Data)
 		require.Equal(t, fmt.Sprint(shape), fmt.Sprint(reply.Shape))
 		require.Equal(t, map[string]any{"unit": "K"}, reply.Attrs)
@@ -311,10 +312,10 @@ func TestCreate_plainRefused(t *testing.T) {
 
 // TestCreate_stored adds arrays to stores of python-blosc2.
 func TestCreate_stored(t *testing.T) {
-	peer, dir := storePeer(t), testenv.Scratch(t)
+	peer, dir := filetest.StorePeer(t), testenv.Scratch(t)
 	rows := 3
 	write := func(name, kind string) string {
-		q := storeRequest{Op: "kinds", Kind: kind, Path: filepath.Join(dir, name), Nodes: []storeNode{
+		q := filetest.StoreRequest{Op: "kinds", Kind: kind, Path: filepath.Join(dir, name), Nodes: []filetest.StoreNode{
 			{Key: "/g/a", Type: "array", DType: "<i4", Shape: []int64{1}, Data: base64.StdEncoding.EncodeToString([]byte("abcd"))},
 			{Key: "/o", Type: "objects", Values: []any{1.0}},
 		}}
@@ -363,7 +364,7 @@ func TestCreate_stored(t *testing.T) {
 		Shape []int64 `json:"shape"`
 		Data  string  `json:"data"`
 	}
-	require.NoError(t, json.Unmarshal(peer(t, storeRequest{Op: "describe", Kind: "tree", Path: store}).Content, &content))
+	require.NoError(t, json.Unmarshal(peer(t, filetest.StoreRequest{Op: "describe", Kind: "tree", Path: store}).Content, &content))
 	for _, key := range []string{"/g/b", "/new/group/b", "/g/a"} {
 		data, err := base64.StdEncoding.DecodeString(content[key].Data)
 		require.NoError(t, err)
@@ -388,7 +389,7 @@ func TestCreate_stored(t *testing.T) {
 		require.ErrorIs(t, add(first+":/new/a", false), ndarray.ErrExists)
 		require.NoError(t, add(first+":/b", false))
 		clear(content)
-		require.NoError(t, json.Unmarshal(peer(t, storeRequest{Op: "describe", Kind: "tree", Path: first}).Content, &content))
+		require.NoError(t, json.Unmarshal(peer(t, filetest.StoreRequest{Op: "describe", Kind: "tree", Path: first}).Content, &content))
 		require.Len(t, content, 2)
 		require.Equal(t, []int64{4}, content["/new/a"].Shape)
 		require.Equal(t, content["/new/a"], content["/b"])

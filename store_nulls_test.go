@@ -13,13 +13,14 @@ import (
 
 	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/internal/testkit/storeattack"
+	"github.com/hyperslab/hyperslab/internal/testkit/testenv"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
 // TestStores_invalidTable adds an array to containers with a corrupt table. The table hides no
 // other object.
 func TestStores_invalidTable(t *testing.T) {
-	golden, err := os.ReadFile("testdata/store.b2z")
+	golden, err := os.ReadFile(testenv.Module(t, "testdata/store.b2z"))
 	require.NoError(t, err)
 	attacks, err := storeattack.All(golden)
 	require.NoError(t, err)

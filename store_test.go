@@ -1,7 +1,6 @@
 package hyperslab_test
 
 import (
-	"bufio"
 	"encoding/base64"
 	"encoding/binary"
 	"encoding/json"
@@ -10,7 +9,6 @@ import (
 	"maps"
 	"math"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -22,71 +20,12 @@ import (
 	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/internal/grid"
+	"github.com/hyperslab/hyperslab/internal/testkit/filetest"
 	"github.com/hyperslab/hyperslab/internal/testkit/storeattack"
 	"github.com/hyperslab/hyperslab/internal/testkit/testenv"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/hdf5"
 )
-
-// storeNode is an object of a store in a request to stores.py, or in a reply.
-type storeNode struct {
-	Key      string         `json:"key"`
-	Type     string         `json:"type,omitempty"`
-	DType    string         `json:"dtype,omitempty"`
-	TypeSize int            `json:"typesize,omitempty"`
-	Shape    []int64        `json:"shape"`
-	Data     string         `json:"data"`
-	Attrs    map[string]any `json:"attrs,omitempty"`
-	Values   []any          `json:"values,omitempty"`
-}
-
-type storeRequest struct {
-	Table     *int                      `json:"table,omitempty"`
-	Op        string                    `json:"op"`
-	Path      string                    `json:"path"`
-	Kind      string                    `json:"kind,omitempty"`
-	Key       string                    `json:"key,omitempty"`
-	Threshold int                       `json:"threshold"`
-	Nodes     []storeNode               `json:"nodes,omitempty"`
-	Attrs     map[string]map[string]any `json:"attrs,omitempty"`
-}
-
-type storeReply struct {
-	Content json.RawMessage           `json:"content"`
-	Nodes   []storeNode               `json:"nodes"`
-	Attrs   map[string]map[string]any `json:"attrs"`
-	Names   []string                  `json:"names"`
-	Rows    []any                     `json:"rows"`
-	Error   string                    `json:"error"`
-}
-
-// storePeer starts python-blosc2 and returns a function that sends requests to it.
-func storePeer(t *testing.T) func(t require.TestingT, q any) storeReply {
-	t.Helper()
-	cmd := exec.Command(testenv.Python(t, "blosc2"), "ndarray/testdata/stores.py")
-	cmd.Stderr = os.Stderr
-	in, err := cmd.StdinPipe()
-	require.NoError(t, err)
-	out, err := cmd.StdoutPipe()
-	require.NoError(t, err)
-	require.NoError(t, cmd.Start())
-	t.Cleanup(func() {
-		require.NoError(t, in.Close())
-		require.NoError(t, cmd.Wait())
-	})
-	lines := bufio.NewReader(out)
-	return func(t require.TestingT, q any) (r storeReply) {
-		b, err := json.Marshal(q)
-		require.NoError(t, err)
-		_, err = in.Write(append(b, '\n'))
-		require.NoError(t, err)
-		line, err := lines.ReadBytes('\n')
-		require.NoError(t, err)
-		require.NoError(t, json.Unmarshal(line, &r))
-		require.Empty(t, r.Error)
-		return r
-	}
-}
 
 // storeValues are values of attributes that JSON, MessagePack and ndarray represent alike.
 var storeValues = rapid.OneOf(
@@ -96,7 +35,7 @@ var storeValues = rapid.OneOf(
 )
 
 // storeTree generates arrays in groups, and attributes of the groups.
-func storeTree(t *rapid.T) (nodes []storeNode, attrs map[string]map[string]any) {
+func storeTree(t *rapid.T) (nodes []filetest.StoreNode, attrs map[string]map[string]any) {
 	attrs = make(map[string]map[string]any)
 	name := rapid.StringMatching(`[a-zA-Z0-9ä][a-z0-9 .%-]{0,5}[a-z]`)
 	groups := []string{""}
@@ -119,13 +58,13 @@ func storeTree(t *rapid.T) (nodes []storeNode, attrs map[string]map[string]any) 
 		if d.Kind != ndarray.Unicode && d.Kind != ndarray.Bool {
 			copy(data, rapid.SliceOfN(rapid.Byte(), len(data), len(data)).Draw(t, "data"))
 		}
-		node := storeNode{Key: key, Type: "array", DType: d.NumPy().String(), Shape: shape, Data: base64.StdEncoding.EncodeToString(data)}
+		node := filetest.StoreNode{Key: key, Type: "array", DType: d.NumPy().String(), Shape: shape, Data: base64.StdEncoding.EncodeToString(data)}
 		node.Attrs = rapid.MapOfN(rapid.StringMatching(`[a-z]{1,8}`), storeValues, 0, 3).Draw(t, "attributes")
 		nodes = append(nodes, node)
 	}
 	for _, g := range groups {
 		// python-blosc2 4.14 does not list a group without arrays that are files.
-		inside := func(n storeNode) bool { return strings.HasPrefix(n.Key, g+"/") }
+		inside := func(n filetest.StoreNode) bool { return strings.HasPrefix(n.Key, g+"/") }
 		if g == "" || slices.ContainsFunc(nodes, inside) {
 			attrs[max(g, "/")] = rapid.MapOfN(rapid.StringMatching(`[a-z]{1,8}`), storeValues, 0, 3).Draw(t, "attributes of "+g)
 		}
@@ -133,33 +72,12 @@ func storeTree(t *rapid.T) (nodes []storeNode, attrs map[string]map[string]any) 
 	return nodes, attrs
 }
 
-// requireAttrs compares attributes with values decoded from JSON.
-func requireAttrs(t require.TestingT, want map[string]any, got ndarray.Attrs) {
-	require.Empty(t, got.Unsupported)
-	values := make(map[string]any)
-	for _, a := range got.List {
-		switch v := a.Value; v.DType.Kind {
-		case ndarray.String:
-			values[a.Name] = v.Strings[0]
-		case ndarray.Bool:
-			values[a.Name] = v.Data[0] != 0
-		default:
-			require.Equal(t, "<f8", v.DType.String())
-			values[a.Name] = math.Float64frombits(binary.NativeEndian.Uint64(v.Data))
-		}
-	}
-	if len(want) == 0 {
-		want = map[string]any{}
-	}
-	require.Equal(t, want, values)
-}
-
 // requireStore compares a tree with the nodes and attributes of python-blosc2.
-func requireStore(t require.TestingT, location string, u *hyperslab.Untrusted, nodes []storeNode, attrs map[string]map[string]any) {
+func requireStore(t require.TestingT, location string, u *hyperslab.Untrusted, nodes []filetest.StoreNode, attrs map[string]map[string]any) {
 	tree, err := hyperslab.OpenTree(bg, location, &hyperslab.OpenOptions{Untrusted: u})
 	require.NoError(t, err)
 	defer func() { require.NoError(t, tree.Close()) }()
-	want := make(map[string]storeNode)
+	want := make(map[string]filetest.StoreNode)
 	for _, n := range nodes {
 		want[n.Key] = n
 	}
@@ -173,7 +91,7 @@ func requireStore(t require.TestingT, location string, u *hyperslab.Untrusted, n
 			got, err := tree.GroupAttrs(bg, e.Path)
 			require.NoError(t, err)
 			require.Len(t, got.List, e.Attrs)
-			requireAttrs(t, attrs[e.Path], got)
+			filetest.RequireAttrs(t, attrs[e.Path], got)
 		case hyperslab.Array:
 			arrays++
 			n, ok := want[e.Path]
@@ -193,7 +111,7 @@ func requireStore(t require.TestingT, location string, u *hyperslab.Untrusted, n
 			require.Equal(t, data, append([]byte{}, got...))
 			own, err := a.Attrs(bg)
 			require.NoError(t, err)
-			requireAttrs(t, n.Attrs, own)
+			filetest.RequireAttrs(t, n.Attrs, own)
 			require.NoError(t, a.Close())
 		default:
 			require.Fail(t, "entry", "%+v", e)
@@ -206,12 +124,12 @@ func requireStore(t require.TestingT, location string, u *hyperslab.Untrusted, n
 }
 
 func TestStores_Read(t *testing.T) {
-	peer, dir, checks := storePeer(t), testenv.Scratch(t), 0
+	peer, dir, checks := filetest.StorePeer(t), testenv.Scratch(t), 0
 	rapid.Check(t, func(t *rapid.T) {
 		if checks++; checks > 40 && !testenv.All() {
 			return
 		}
-		q := storeRequest{Op: "write", Kind: rapid.SampledFrom([]string{"tree", "tree", "dict", "embed"}).Draw(t, "kind")}
+		q := filetest.StoreRequest{Op: "write", Kind: rapid.SampledFrom([]string{"tree", "tree", "dict", "embed"}).Draw(t, "kind")}
 		ext := rapid.SampledFrom([]string{".b2z", ".b2d"}).Draw(t, "extension")
 		q.Nodes, q.Attrs = storeTree(t)
 		q.Threshold = rapid.SampledFrom([]int{0, 100, 1 << 20}).Draw(t, "threshold")
@@ -235,8 +153,8 @@ func TestStores_Read(t *testing.T) {
 }
 
 func TestStores_ReadIsolated(t *testing.T) {
-	peer, dir := storePeer(t), testenv.Scratch(t)
-	nodes := []storeNode{
+	peer, dir := filetest.StorePeer(t), testenv.Scratch(t)
+	nodes := []filetest.StoreNode{
 		{Key: "/a", Type: "array", DType: "<i4", Shape: []int64{3}, Data: base64.StdEncoding.EncodeToString([]byte("abcdefghijkl")), Attrs: map[string]any{"unit": "K"}},
 		{Key: "/g/b", Type: "array", DType: "<f8", Shape: []int64{1}, Data: base64.StdEncoding.EncodeToString([]byte("01234567"))},
 	}
@@ -244,7 +162,7 @@ func TestStores_ReadIsolated(t *testing.T) {
 	for _, threshold := range []int{0, 1 << 20} {
 		for _, ext := range []string{".b2z", ".b2d", ".b2e"} {
 			t.Run(fmt.Sprint(ext, threshold), func(t *testing.T) {
-				q := storeRequest{Op: "write", Kind: "tree", Path: filepath.Join(dir, fmt.Sprint("x", threshold, ext)), Threshold: threshold, Nodes: nodes, Attrs: attrs}
+				q := filetest.StoreRequest{Op: "write", Kind: "tree", Path: filepath.Join(dir, fmt.Sprint("x", threshold, ext)), Threshold: threshold, Nodes: nodes, Attrs: attrs}
 				if ext == ".b2e" {
 					q.Kind, q.Attrs = "embed", nil
 				}
@@ -252,7 +170,7 @@ func TestStores_ReadIsolated(t *testing.T) {
 				requireStore(t, q.Path, &hyperslab.Untrusted{}, q.Nodes, q.Attrs)
 				a, err := hyperslab.Open(bg, q.Path+":/g/b", &hyperslab.OpenOptions{Untrusted: &hyperslab.Untrusted{}})
 				require.NoError(t, err)
-				requireSandbox(t, a)
+				filetest.RequireSandbox(t, a)
 				got := make([]byte, a.NBytes())
 				require.NoError(t, a.Read(bg, got, ndarray.Whole(a.Shape())))
 				require.Equal(t, "01234567", string(got))
@@ -263,7 +181,7 @@ func TestStores_ReadIsolated(t *testing.T) {
 }
 
 // writeTree writes an HDF5 file with the nodes and attributes.
-func writeTree(t require.TestingT, file string, nodes []storeNode, attrs map[string]map[string]any) {
+func writeTree(t require.TestingT, file string, nodes []filetest.StoreNode, attrs map[string]map[string]any) {
 	f, err := h5.Create(file, nil)
 	require.NoError(t, err)
 	valuesOf := func(attrs map[string]any) (out []ndarray.Attr) {
@@ -321,15 +239,15 @@ func writeTree(t require.TestingT, file string, nodes []storeNode, attrs map[str
 }
 
 func TestStores_Write(t *testing.T) {
-	peer, dir, checks := storePeer(t), testenv.Scratch(t), 0
+	peer, dir, checks := filetest.StorePeer(t), testenv.Scratch(t), 0
 	rapid.Check(t, func(t *rapid.T) {
 		if checks++; checks > 40 && !testenv.All() {
 			return
 		}
 		nodes, attrs := storeTree(t)
-		nodes = slices.DeleteFunc(nodes, func(n storeNode) bool { return n.DType == "<U3" || n.DType == "<M8[ns]" }) // HDF5 supports neither dtype
+		nodes = slices.DeleteFunc(nodes, func(n filetest.StoreNode) bool { return n.DType == "<U3" || n.DType == "<M8[ns]" }) // HDF5 supports neither dtype
 		for key := range attrs {
-			if key != "/" && !slices.ContainsFunc(nodes, func(n storeNode) bool { return strings.HasPrefix(n.Key, key+"/") }) {
+			if key != "/" && !slices.ContainsFunc(nodes, func(n filetest.StoreNode) bool { return strings.HasPrefix(n.Key, key+"/") }) {
 				delete(attrs, key)
 			}
 		}
@@ -338,12 +256,12 @@ func TestStores_Write(t *testing.T) {
 		source := filepath.Join(sub, "x.h5")
 		writeTree(t, source, nodes, attrs)
 		target := filepath.Join(sub, "x"+rapid.SampledFrom([]string{".b2z", ".b2d"}).Draw(t, "extension"))
-		stats, err := copyTree(bg, target, source, nil)
+		stats, err := filetest.CopyTree(bg, target, source, nil)
 		require.NoError(t, err)
 		require.Equal(t, len(nodes), stats.Arrays)
 		requireStore(t, target, nil, nodes, attrs)
-		reply := peer(t, storeRequest{Op: "read", Path: target})
-		got := make(map[string]storeNode)
+		reply := peer(t, filetest.StoreRequest{Op: "read", Path: target})
+		got := make(map[string]filetest.StoreNode)
 		for _, n := range reply.Nodes {
 			got[n.Key] = n
 		}
@@ -359,12 +277,12 @@ func TestStores_Write(t *testing.T) {
 		for key, want := range attrs {
 			require.Equal(t, fmt.Sprint(want), fmt.Sprint(reply.Attrs[key]), key)
 		}
-		peer(t, storeRequest{Op: "append", Path: target, Key: "/new/array"})
+		peer(t, filetest.StoreRequest{Op: "append", Path: target, Key: "/new/array"})
 		a, err := hyperslab.Open(bg, target+":/new/array", nil)
 		require.NoError(t, err)
 		values, err := ndarray.ReadAll[int32](bg, a)
 		require.NoError(t, err)
-		require.Equal(t, count(3), values)
+		require.Equal(t, filetest.Count(3), values)
 		require.NoError(t, a.Close())
 		require.ElementsMatch(t, []string{"x.h5", filepath.Base(target)}, listDir(t, sub))
 		require.NoError(t, os.RemoveAll(sub))
@@ -395,14 +313,14 @@ func objectValues(depth int) *rapid.Generator[any] {
 }
 
 func TestStores_Objects(t *testing.T) {
-	peer, dir, checks := storePeer(t), testenv.Scratch(t), 0
+	peer, dir, checks := filetest.StorePeer(t), testenv.Scratch(t), 0
 	rapid.Check(t, func(t *rapid.T) {
 		if checks++; checks > 40 && !testenv.All() {
 			return
 		}
 		sub, err := os.MkdirTemp(dir, "")
 		require.NoError(t, err)
-		q := storeRequest{Op: "write", Kind: "tree", Path: filepath.Join(sub, "x.b2z"), Threshold: rapid.SampledFrom([]int{0, 1 << 20}).Draw(t, "threshold")}
+		q := filetest.StoreRequest{Op: "write", Kind: "tree", Path: filepath.Join(sub, "x.b2z"), Threshold: rapid.SampledFrom([]int{0, 1 << 20}).Draw(t, "threshold")}
 		objects := rapid.SliceOfN(objectValues(2), 0, 6).Draw(t, "objects")
 		batches := []any{}
 		for _, b := range rapid.SliceOfN(rapid.SliceOfN(objectValues(1), 1, 5), 0, 4).Draw(t, "batches") {
@@ -416,7 +334,7 @@ func TestStores_Objects(t *testing.T) {
 			}
 			lists = append(lists, list)
 		}
-		q.Nodes = []storeNode{
+		q.Nodes = []filetest.StoreNode{
 			{Key: "/g/objects", Type: "objects", Values: objects}, {Key: "/g/batches", Type: "batches", Values: batches},
 			{Key: "/g/lists", Type: "lists", Values: lists},
 		}
@@ -447,7 +365,7 @@ func TestStores_Objects(t *testing.T) {
 }
 
 func TestStores_Packed(t *testing.T) {
-	peer, dir, checks := storePeer(t), testenv.Scratch(t), 0
+	peer, dir, checks := filetest.StorePeer(t), testenv.Scratch(t), 0
 	rapid.Check(t, func(t *rapid.T) {
 		if checks++; checks > 40 && !testenv.All() {
 			return
@@ -459,7 +377,7 @@ func TestStores_Packed(t *testing.T) {
 		shape := rapid.SliceOfN(rapid.Int64Range(1, 5), 0, 4).Draw(t, "shape")
 		n, _ := grid.Product(shape)
 		data := rapid.SliceOfN(rapid.Byte(), int(n)*d.Size, int(n)*d.Size).Draw(t, "data")
-		q := storeRequest{Op: "write", Kind: "tree", Path: filepath.Join(sub, "x.b2z"), Nodes: []storeNode{
+		q := filetest.StoreRequest{Op: "write", Kind: "tree", Path: filepath.Join(sub, "x.b2z"), Nodes: []filetest.StoreNode{
 			{Key: "/a", Type: "packed", DType: d.NumPy().String(), Shape: shape, Data: base64.StdEncoding.EncodeToString(data), TypeSize: 3 * d.Size},
 		}}
 		peer(t, q)
@@ -562,7 +480,7 @@ func columnValues(t require.TestingT, a *ndarray.Array, kind string) (out []any)
 }
 
 func TestStores_Table(t *testing.T) {
-	peer, dir, checks := storePeer(t), testenv.Scratch(t), 0
+	peer, dir, checks := filetest.StorePeer(t), testenv.Scratch(t), 0
 	kinds := map[string]*rapid.Generator[any]{
 		"int":   rapid.Map(rapid.IntRange(-1<<40, 1<<40), func(n int) any { return n }),
 		"float": rapid.Map(rapid.IntRange(-1000, 1000), func(n int) any { return float64(n) + 0.25 }),
@@ -612,7 +530,7 @@ func TestStores_Table(t *testing.T) {
 			require.Len(t, arrays, len(q.Columns))
 			attrs, err := tree.GroupAttrs(bg, q.Key)
 			require.NoError(t, err)
-			requireAttrs(t, q.Attrs, attrs)
+			filetest.RequireAttrs(t, q.Attrs, attrs)
 			fixed := true
 			for i, c := range q.Columns {
 				a, err := tree.Open(bg, q.Key+"/"+c.Name)
@@ -654,7 +572,7 @@ func TestStores_Table(t *testing.T) {
 
 func TestStores_Golden(t *testing.T) {
 	for _, u := range []*hyperslab.Untrusted{nil, {InProcess: true}, {}} {
-		tree, err := hyperslab.OpenTree(bg, "testdata/store.b2z", &hyperslab.OpenOptions{Untrusted: u})
+		tree, err := hyperslab.OpenTree(bg, testenv.Module(t, "testdata/store.b2z"), &hyperslab.OpenOptions{Untrusted: u})
 		require.NoError(t, err)
 		var paths []string
 		for e, err := range tree.Walk(bg, nil) {
@@ -677,7 +595,7 @@ func TestStores_Golden(t *testing.T) {
 		require.NoError(t, a.Close())
 		require.NoError(t, tree.Close())
 	}
-	r, err := hyperslab.Verify(bg, "testdata/store.b2z", nil)
+	r, err := hyperslab.Verify(bg, testenv.Module(t, "testdata/store.b2z"), nil)
 	require.NoError(t, err)
 	require.Empty(t, r.Findings)
 }
@@ -685,7 +603,7 @@ func TestStores_Golden(t *testing.T) {
 // TestStores_Hostile opens each attack as a trusted file and in both isolations. Verify must report
 // it, and must not write digests for a corrupt file.
 func TestStores_Hostile(t *testing.T) {
-	golden, err := os.ReadFile("testdata/store.b2z")
+	golden, err := os.ReadFile(testenv.Module(t, "testdata/store.b2z"))
 	require.NoError(t, err)
 	attacks, err := storeattack.All(golden)
 	require.NoError(t, err)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/internal/testkit/filetest"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -96,30 +97,30 @@ func changesOf(stats hyperslab.TreeStats) (lines []string) {
 // store comments, so they are reported, and the caller does not have to accept the loss.
 func TestCopyTree_Comments(t *testing.T) {
 	dir := t.TempDir()
-	src := in(dir, "src.h5")
+	src := filetest.In(dir, "src.h5")
 	commented(t, src)
 	want := map[string]string{
 		"/": "on /", "/g": "on /g", "/g/below": "on /g/below", "/g/x": "on /g/x", "/t": "on /t", "/y": "on /y", "type of /y": "on no path",
 	}
 	require.Equal(t, want, comments(t, src))
-	stats, err := copyTree(bg, in(dir, "all.h5"), src, nil)
+	stats, err := filetest.CopyTree(bg, filetest.In(dir, "all.h5"), src, nil)
 	require.NoError(t, err)
 	require.Empty(t, stats.Changes)
-	require.Equal(t, want, comments(t, in(dir, "all.h5")))
+	require.Equal(t, want, comments(t, filetest.In(dir, "all.h5")))
 
-	_, err = copyTree(bg, in(dir, "part.h5"), src+":/g", nil)
+	_, err = filetest.CopyTree(bg, filetest.In(dir, "part.h5"), src+":/g", nil)
 	require.NoError(t, err)
-	require.Equal(t, map[string]string{"/": "on /g", "/below": "on /g/below", "/x": "on /g/x"}, comments(t, in(dir, "part.h5")))
+	require.Equal(t, map[string]string{"/": "on /g", "/below": "on /g/below", "/x": "on /g/x"}, comments(t, filetest.In(dir, "part.h5")))
 
 	all := func(hyperslab.Problem) bool { return true }
 	for i, u := range []hyperslab.Untrusted{{InProcess: true}, {FullIsolation: true}} {
-		out := in(dir, fmt.Sprintf("outside%d.h5", i))
-		_, err := copyTree(bg, out, src, &hyperslab.TreeOptions{Accept: all}, &hyperslab.OpenOptions{Untrusted: &u})
+		out := filetest.In(dir, fmt.Sprintf("outside%d.h5", i))
+		_, err := filetest.CopyTree(bg, out, src, &hyperslab.TreeOptions{Accept: all}, &hyperslab.OpenOptions{Untrusted: &u})
 		require.NoError(t, err)
 		require.Equal(t, map[string]string{"/": "on /", "/g": "on /g", "/g/below": "on /g/below", "/g/x": "on /g/x", "/y": "on /y"}, comments(t, out))
 	}
 
-	stats, err = copyTree(bg, in(dir, "directory"), src, &hyperslab.TreeOptions{Accept: func(p hyperslab.Problem) bool { return p.Path == "/t" }})
+	stats, err = filetest.CopyTree(bg, filetest.In(dir, "directory"), src, &hyperslab.TreeOptions{Accept: func(p hyperslab.Problem) bool { return p.Path == "/t" }})
 	require.NoError(t, err, "accepted problems are no error")
 	require.Equal(t, []string{
 		"/: comment (on /): b2nd cannot store it",
@@ -131,7 +132,7 @@ func TestCopyTree_Comments(t *testing.T) {
 	for _, p := range stats.Changes {
 		require.ErrorIs(t, p.Err, errors.ErrUnsupported)
 	}
-	stats, err = copyTree(bg, in(dir, "t.bcolz"), src, &hyperslab.TreeOptions{Accept: all, DryRun: true})
+	stats, err = filetest.CopyTree(bg, filetest.In(dir, "t.bcolz"), src, &hyperslab.TreeOptions{Accept: all, DryRun: true})
 	require.NoError(t, err)
 	require.Equal(t, []string{"/: comment (on /): bcolz cannot store it", "/y: comment (on /y): bcolz cannot store it"}, changesOf(stats))
 }
@@ -140,7 +141,7 @@ func TestCopyTree_Comments(t *testing.T) {
 // the default codec. The change is reported unless the caller has chosen a codec.
 func TestCopyTree_ReadOnlyCompression(t *testing.T) {
 	dir := t.TempDir()
-	src := in(dir, "src.h5")
+	src := filetest.In(dir, "src.h5")
 	f, err := h5.Create(src, nil)
 	require.NoError(t, err)
 	d, err := f.Root().CreateDataset("x", h5.Int(4, h5.LittleEndian), h5.SimpleSpace(64), &h5.DatasetOptions{
@@ -148,10 +149,10 @@ func TestCopyTree_ReadOnlyCompression(t *testing.T) {
 	})
 	require.NoError(t, err)
 	require.NoError(t, errors.Join(d.Close(), f.Close()))
-	stats, err := copyTree(bg, in(dir, "out.h5"), src, nil)
+	stats, err := filetest.CopyTree(bg, filetest.In(dir, "out.h5"), src, nil)
 	require.NoError(t, err)
 	require.Equal(t, []string{"/x: compression (scaleoffset + none): hdf5 is not written with it; shuffle + deflate 4 instead"}, changesOf(stats))
-	a, err := hyperslab.Open(bg, in(dir, "out.h5:/x"), nil)
+	a, err := hyperslab.Open(bg, filetest.In(dir, "out.h5:/x"), nil)
 	require.NoError(t, err)
 	require.Equal(t, "shuffle + deflate 4", a.Meta().Compression.String())
 	require.NoError(t, a.Close())
@@ -160,7 +161,7 @@ func TestCopyTree_ReadOnlyCompression(t *testing.T) {
 		spec.Compression = &ndarray.Compression{Codec: "lzf"}
 		return nil
 	}
-	stats, err = copyTree(bg, in(dir, "lzf.h5"), src, &hyperslab.TreeOptions{Adjust: lzf})
+	stats, err = filetest.CopyTree(bg, filetest.In(dir, "lzf.h5"), src, &hyperslab.TreeOptions{Adjust: lzf})
 	require.NoError(t, err)
 	require.Empty(t, stats.Changes)
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/h5/h5value"
 	"github.com/hyperslab/hyperslab/internal/hdf5/dimscale"
+	"github.com/hyperslab/hyperslab/internal/testkit/filetest"
 	"github.com/hyperslab/hyperslab/internal/testkit/testenv"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
@@ -107,20 +108,20 @@ func lines(list []hyperslab.Problem) (out []string) {
 // objects, and that a reference to an object that is not copied is a loss.
 func TestCopyTree_references(t *testing.T) {
 	dir := t.TempDir()
-	src := in(dir, "src.h5")
+	src := filetest.In(dir, "src.h5")
 	referring(t, src)
 	all := func(hyperslab.Problem) bool { return true }
 	dangling := "/other: attribute gone (to deleted objects): they become null"
 
 	t.Run("whole file", func(t *testing.T) {
-		stats, err := copyTree(bg, in(dir, "out.h5"), src, nil)
+		stats, err := filetest.CopyTree(bg, filetest.In(dir, "out.h5"), src, nil)
 		require.NoError(t, err)
 		require.Equal(t, []string{dangling}, lines(stats.Changes))
 		require.Equal(t, []int{3, 2, 1, 5}, []int{stats.Arrays, stats.Groups, stats.Types, stats.Attrs})
 		require.Equal(t, `['/g/data', '/', None, '/kind'] ['/g', None, '/other']
 /g/data [[5, 6], [9, 10]]
 b'abcd' /other /kind [None, '/g']
-`, pointsTo(t, in(dir, "out.h5"), "/g"))
+`, pointsTo(t, filetest.In(dir, "out.h5"), "/g"))
 	})
 	t.Run("other compression", func(t *testing.T) {
 		deflate := func(_ string, m ndarray.Meta, spec *ndarray.Spec, _ *int) error {
@@ -129,33 +130,33 @@ b'abcd' /other /kind [None, '/g']
 			}
 			return nil
 		}
-		_, err := copyTree(bg, in(dir, "deflate.h5"), src, &hyperslab.TreeOptions{Adjust: deflate})
+		_, err := filetest.CopyTree(bg, filetest.In(dir, "deflate.h5"), src, &hyperslab.TreeOptions{Adjust: deflate})
 		require.NoError(t, err)
-		require.Contains(t, pointsTo(t, in(dir, "deflate.h5"), "/g"), "['/g', None, '/other']\n")
-		a, err := hyperslab.Open(bg, in(dir, "deflate.h5:/g/refs"), nil)
+		require.Contains(t, pointsTo(t, filetest.In(dir, "deflate.h5"), "/g"), "['/g', None, '/other']\n")
+		a, err := hyperslab.Open(bg, filetest.In(dir, "deflate.h5:/g/refs"), nil)
 		require.NoError(t, err)
 		require.Equal(t, []int64{2}, a.Meta().ChunkShape)
 		require.Equal(t, "deflate 1", a.Meta().Compression.String())
 		require.NoError(t, a.Close())
 	})
 	t.Run("external file", func(t *testing.T) {
-		file := in(dir, "external.h5")
+		file := filetest.In(dir, "external.h5")
 		f, err := h5.Create(file, nil)
 		require.NoError(t, err)
 		g, err := f.Root().CreateGroup("g")
 		require.NoError(t, err)
 		d, err := f.Root().CreateDataset("refs", h5.ReferenceType(h5.ObjectReference), h5.SimpleSpace(2), &h5.DatasetOptions{
-			External: []h5.ExternalFile{{Name: in(dir, "refs.bin"), Size: 16}},
+			External: []h5.ExternalFile{{Name: filetest.In(dir, "refs.bin"), Size: 16}},
 		})
 		require.NoError(t, err)
 		r, err := f.Root().Reference("g", h5.ObjectReference)
 		require.NoError(t, err)
 		require.NoError(t, h5value.Write(d, []h5.Ref{r, {Kind: h5.ObjectReference}}, h5.All))
 		require.NoError(t, errors.Join(g.Close(), d.Close(), f.Close()))
-		stats, err := copyTree(bg, in(dir, "inside.h5"), file, nil)
+		stats, err := filetest.CopyTree(bg, filetest.In(dir, "inside.h5"), file, nil)
 		require.NoError(t, err)
 		require.Equal(t, []string{"/refs: layout (external files): the elements are stored in the target"}, lines(stats.Changes))
-		a, err := hyperslab.Open(bg, in(dir, "inside.h5:/refs"), nil)
+		a, err := hyperslab.Open(bg, filetest.In(dir, "inside.h5:/refs"), nil)
 		require.NoError(t, err)
 		got := make([]string, 2)
 		require.NoError(t, a.ReadStrings(bg, got, ndarray.Whole(a.Shape())))
@@ -167,30 +168,30 @@ b'abcd' /other /kind [None, '/g']
 			"/g: attribute to: not found: /, which is not copied",
 			"/g/refs: references: not found: /other, which is not copied",
 		}
-		stats, err := copyTree(bg, in(dir, "g.h5"), src+":/g", nil)
+		stats, err := filetest.CopyTree(bg, filetest.In(dir, "g.h5"), src+":/g", nil)
 		require.ErrorIs(t, err, errors.ErrUnsupported)
 		require.Equal(t, outside, lines(stats.Refused))
-		require.NoFileExists(t, in(dir, "g.h5"))
-		stats, err = copyTree(bg, in(dir, "g.h5"), src+":/g", &hyperslab.TreeOptions{Accept: all})
+		require.NoFileExists(t, filetest.In(dir, "g.h5"))
+		stats, err = filetest.CopyTree(bg, filetest.In(dir, "g.h5"), src+":/g", &hyperslab.TreeOptions{Accept: all})
 		require.NoError(t, err)
 		require.Equal(t, outside, lines(stats.Lost))
-		require.Equal(t, "['/data', None, None, None] ['/', None, None]\n/data [[5, 6], [9, 10]]\n", pointsTo(t, in(dir, "g.h5"), "/"))
+		require.Equal(t, "['/data', None, None, None] ['/', None, None]\n/data [[5, 6], [9, 10]]\n", pointsTo(t, filetest.In(dir, "g.h5"), "/"))
 	})
 	t.Run("excluded target", func(t *testing.T) {
 		o := &hyperslab.TreeOptions{DryRun: true, Exclude: func(path string) bool { return path == "/other" }}
-		stats, err := copyTree(bg, in(dir, "none.h5"), src, o)
+		stats, err := filetest.CopyTree(bg, filetest.In(dir, "none.h5"), src, o)
 		require.ErrorIs(t, err, errors.ErrUnsupported)
 		require.Equal(t, []string{
 			"/: attribute record: not found: /other, which is not copied",
 			"/g/refs: references: not found: /other, which is not copied",
 		}, sorted(lines(stats.Refused)))
 		o.Accept = func(p hyperslab.Problem) bool { return p.What == "references" }
-		stats, err = copyTree(bg, in(dir, "none.h5"), src, o)
+		stats, err = filetest.CopyTree(bg, filetest.In(dir, "none.h5"), src, o)
 		require.ErrorIs(t, err, errors.ErrUnsupported)
 		require.Equal(t, []int{1, 1}, []int{len(stats.Refused), len(stats.Lost)})
 	})
 	t.Run("untrusted", func(t *testing.T) {
-		stats, err := copyTree(bg, in(dir, "none.h5"), src, nil, &hyperslab.OpenOptions{Untrusted: &hyperslab.Untrusted{InProcess: true}})
+		stats, err := filetest.CopyTree(bg, filetest.In(dir, "none.h5"), src, nil, &hyperslab.OpenOptions{Untrusted: &hyperslab.Untrusted{InProcess: true}})
 		require.ErrorIs(t, err, errors.ErrUnsupported)
 		var lost []string
 		for _, p := range stats.Refused {
@@ -210,9 +211,9 @@ func sorted(s []string) []string {
 func TestCopyTree_referencesAsText(t *testing.T) {
 	python := testenv.Python(t, "blosc2")
 	dir := t.TempDir()
-	src := in(dir, "src.h5")
+	src := filetest.In(dir, "src.h5")
 	referring(t, src)
-	stats, err := copyTree(bg, in(dir, "tree"), src, &hyperslab.TreeOptions{Accept: func(p hyperslab.Problem) bool { return p.What != "attribute to" }})
+	stats, err := filetest.CopyTree(bg, filetest.In(dir, "tree"), src, &hyperslab.TreeOptions{Accept: func(p hyperslab.Problem) bool { return p.What != "attribute to" }})
 	require.NoError(t, err)
 	var lost []string
 	for _, p := range stats.Lost {
@@ -222,20 +223,20 @@ func TestCopyTree_referencesAsText(t *testing.T) {
 	require.Contains(t, lines(stats.Changes), "/g/data: type of attribute region (H5T_REFERENCE { H5T_STD_REF_DSETREG }): b2nd stores the paths as strings")
 	out, err := exec.Command(python, "-c", `import blosc2, sys
 a = blosc2.open(sys.argv[1])
-print(a.schunk.vlmeta["region"])`, in(dir, "tree/g/data.b2nd")).CombinedOutput()
+print(a.schunk.vlmeta["region"])`, filetest.In(dir, "tree/g/data.b2nd")).CombinedOutput()
 	require.NoError(t, err, string(out))
 	require.Equal(t, "/g/data[1:3, 1:3]\n", string(out))
-	attrs, err := groupAttrs(in(dir, "tree")+":/g", nil)
+	attrs, err := filetest.GroupAttrs(filetest.In(dir, "tree")+":/g", nil)
 	require.NoError(t, err)
 	to, ok := attrs.Get("to")
 	require.True(t, ok)
 	require.Equal(t, []string{"/g/data", "/", "", "/kind"}, to.Strings)
 
 	// In a copy of a group, the paths are those of the copy. Attributes that lead out are lost.
-	stats, err = copyTree(bg, in(dir, "g"), src+":/g", &hyperslab.TreeOptions{Accept: func(p hyperslab.Problem) bool { return true }})
+	stats, err = filetest.CopyTree(bg, filetest.In(dir, "g"), src+":/g", &hyperslab.TreeOptions{Accept: func(p hyperslab.Problem) bool { return true }})
 	require.NoError(t, err)
 	require.Contains(t, strings.Join(lines(stats.Lost), "\n"), "/g: attribute to: ")
-	a, err := hyperslab.Open(bg, in(dir, "g")+":/data", nil)
+	a, err := hyperslab.Open(bg, filetest.In(dir, "g")+":/data", nil)
 	require.NoError(t, err)
 	region, err := a.Attr(bg, "region")
 	require.NoError(t, err)
@@ -247,7 +248,7 @@ print(a.schunk.vlmeta["region"])`, in(dir, "tree/g/data.b2nd")).CombinedOutput()
 // and the members of a group are found by another path than the one that Walk lists.
 func TestCopyTree_links(t *testing.T) {
 	dir := t.TempDir()
-	src := in(dir, "src.h5")
+	src := filetest.In(dir, "src.h5")
 	creation := h5.DefaultFileCreation()
 	creation.LinkOrder = h5.IndexedCreationOrder
 	f, err := h5.Create(src, &h5.CreateOptions{Creation: &creation})
@@ -268,25 +269,25 @@ func TestCopyTree_links(t *testing.T) {
 			out = append(out, l.Name+string(l.Value))
 		}
 		require.NoError(t, f.Close())
-		for _, e := range walk(t, file) {
+		for _, e := range filetest.Walk(t, file) {
 			out = append(out, strings.TrimSpace(e.Path+" "+e.Target))
 		}
 		return out
 	}
-	_, err = copyTree(bg, in(dir, "out.h5"), src, nil)
+	_, err = filetest.CopyTree(bg, filetest.In(dir, "out.h5"), src, nil)
 	require.NoError(t, err)
 	require.Equal(t, []string{"z", "last", "a", "first", "uservalue", "/", "/a", "/a/x", "/a/y", "/first", "/last /first", "/user link class 200", "/z /a"}, names(src))
-	require.Equal(t, names(src), names(in(dir, "out.h5")))
-	_, err = copyTree(bg, in(dir, "part.h5"), src, &hyperslab.TreeOptions{Exclude: func(path string) bool { return slices.Contains([]string{"/a/x", "/last", "/user"}, path) }})
+	require.Equal(t, names(src), names(filetest.In(dir, "out.h5")))
+	_, err = filetest.CopyTree(bg, filetest.In(dir, "part.h5"), src, &hyperslab.TreeOptions{Exclude: func(path string) bool { return slices.Contains([]string{"/a/x", "/last", "/user"}, path) }})
 	require.NoError(t, err)
-	require.Equal(t, []string{"z", "a", "first", "/", "/a", "/a/y", "/first", "/z /a"}, names(in(dir, "part.h5")))
+	require.Equal(t, []string{"z", "a", "first", "/", "/a", "/a/y", "/first", "/z /a"}, names(filetest.In(dir, "part.h5")))
 }
 
 // TestCopyTree_scaleOutside checks that the name of a dimension scale that is not part of the copy
 // becomes the label of the dimension, and that other scales stay attached.
 func TestCopyTree_scaleOutside(t *testing.T) {
 	dir := t.TempDir()
-	src := in(dir, "src.h5")
+	src := filetest.In(dir, "src.h5")
 	f, err := h5.Create(src, nil)
 	require.NoError(t, err)
 	dataset := func(name string, dims ...int64) *h5.Dataset {
@@ -297,10 +298,10 @@ func TestCopyTree_scaleOutside(t *testing.T) {
 	x, y, data := dataset("x", 2), dataset("g/y", 3), dataset("g/data", 2, 3)
 	require.NoError(t, errors.Join(x.MakeScale("x"), y.MakeScale("y"), data.AttachScale(0, x), data.AttachScale(1, y)))
 	require.NoError(t, errors.Join(x.Close(), y.Close(), data.Close(), f.Close()))
-	stats, err := copyTree(bg, in(dir, "out.h5"), src+":/g", nil)
+	stats, err := filetest.CopyTree(bg, filetest.In(dir, "out.h5"), src+":/g", nil)
 	require.NoError(t, err)
 	require.Equal(t, []string{"/g/data: scale of dimension 0 (/x): the copy does not contain it; its name is kept as dimension name"}, lines(stats.Changes))
-	f, err = h5.Open(in(dir, "out.h5"), h5.ReadOnly)
+	f, err = h5.Open(filetest.In(dir, "out.h5"), h5.ReadOnly)
 	require.NoError(t, err)
 	axes, err := dimscale.Read(f.Root(), "/data", 2)
 	require.NoError(t, err)
@@ -312,7 +313,7 @@ func TestCopyTree_scaleOutside(t *testing.T) {
 // links, and that a reference to it becomes null and is reported.
 func TestCopyTree_unreadableTarget(t *testing.T) {
 	dir := t.TempDir()
-	src := in(dir, "src.h5")
+	src := filetest.In(dir, "src.h5")
 	f, err := h5.Create(src, nil)
 	require.NoError(t, err)
 	d, err := f.Root().CreateDataset("x", h5.Int(4, h5.LittleEndian), h5.SimpleSpace(64), &h5.DatasetOptions{ChunkShape: []int64{64}, Fletcher32: true})
@@ -331,7 +332,7 @@ func TestCopyTree_unreadableTarget(t *testing.T) {
 		spec.ChunkShape = []int64{32} // otherwise the chunk is copied as it is stored
 		return nil
 	}
-	stats, err := copyTree(bg, in(dir, "out.h5"), src, &hyperslab.TreeOptions{SkipUnreadable: true, Adjust: divide})
+	stats, err := filetest.CopyTree(bg, filetest.In(dir, "out.h5"), src, &hyperslab.TreeOptions{SkipUnreadable: true, Adjust: divide})
 	require.NoError(t, err)
 	var left []string
 	for _, p := range stats.Unreadable {
@@ -339,7 +340,7 @@ func TestCopyTree_unreadableTarget(t *testing.T) {
 	}
 	require.Equal(t, []string{"/ attribute to", "/x array", "/y link"}, sorted(left))
 	require.Equal(t, []int{0, 0}, []int{stats.Arrays, stats.Links})
-	f, err = h5.Open(in(dir, "out.h5"), h5.ReadOnly)
+	f, err = h5.Open(filetest.In(dir, "out.h5"), h5.ReadOnly)
 	require.NoError(t, err)
 	refs, err := h5value.ReadAttr[h5.Ref](f.Root(), "to")
 	require.NoError(t, err)
@@ -351,7 +352,7 @@ func TestCopyTree_unreadableTarget(t *testing.T) {
 // be read.
 func TestCopyTree_unreadableAttribute(t *testing.T) {
 	dir := t.TempDir()
-	src := in(dir, "src.h5")
+	src := filetest.In(dir, "src.h5")
 	f, err := h5.Create(src, nil)
 	require.NoError(t, err)
 	d, err := f.Root().CreateDataset("x", h5.Int(4, h5.LittleEndian), h5.SimpleSpace(2), nil)
@@ -363,18 +364,18 @@ func TestCopyTree_unreadableAttribute(t *testing.T) {
 	b[bytes.Index(b, []byte("GCOL"))]++ // the global heap, which contains the string
 	require.NoError(t, os.WriteFile(src, b, 0o666))
 
-	_, err = copyTree(bg, in(dir, "out.h5"), src, nil)
+	_, err = filetest.CopyTree(bg, filetest.In(dir, "out.h5"), src, nil)
 	require.ErrorIs(t, err, ndarray.ErrCorrupt)
 	require.ErrorContains(t, err, "/x: attribute text: ")
-	require.NoFileExists(t, in(dir, "out.h5"))
+	require.NoFileExists(t, filetest.In(dir, "out.h5"))
 	for _, dry := range []bool{true, false} {
-		stats, err := copyTree(bg, in(dir, "out.h5"), src, &hyperslab.TreeOptions{SkipUnreadable: true, DryRun: dry})
+		stats, err := filetest.CopyTree(bg, filetest.In(dir, "out.h5"), src, &hyperslab.TreeOptions{SkipUnreadable: true, DryRun: dry})
 		require.NoError(t, err)
 		require.Len(t, stats.Unreadable, 1)
 		require.Equal(t, "/x attribute text", stats.Unreadable[0].Path+" "+stats.Unreadable[0].What)
 		require.Equal(t, []int{1, 1}, []int{stats.Arrays, stats.Attrs})
 	}
-	a, err := hyperslab.Open(bg, in(dir, "out.h5:/x"), nil)
+	a, err := hyperslab.Open(bg, filetest.In(dir, "out.h5:/x"), nil)
 	require.NoError(t, err)
 	attrs, err := a.Attrs(bg)
 	require.NoError(t, err)
@@ -387,7 +388,7 @@ func TestCopyTree_unreadableAttribute(t *testing.T) {
 // Others keep the oldest format.
 func TestCopyTree_manyAttributes(t *testing.T) {
 	dir := t.TempDir()
-	src := in(dir, "src.h5")
+	src := filetest.In(dir, "src.h5")
 	f, err := h5.Create(src, nil)
 	require.NoError(t, err)
 	counts := map[string]int{"/few": 3, "/many": 600, "/g": 600}
@@ -403,9 +404,9 @@ func TestCopyTree_manyAttributes(t *testing.T) {
 	for _, steps := range [][]string{{"direct.h5"}, {"store.b2z", "indirect.h5"}} {
 		from := src
 		for _, to := range steps {
-			_, err := copyTree(bg, in(dir, to), from, nil)
+			_, err := filetest.CopyTree(bg, filetest.In(dir, to), from, nil)
 			require.NoError(t, err)
-			from = in(dir, to)
+			from = filetest.In(dir, to)
 		}
 		out, err := h5.Open(from, h5.ReadOnly)
 		require.NoError(t, err)

@@ -16,6 +16,7 @@ import (
 
 	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/internal/testkit/filetest"
 	"github.com/hyperslab/hyperslab/internal/testkit/testenv"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/hdf5"
@@ -160,7 +161,7 @@ func writeColumns(t require.TestingT, dir, kind string, columns []*randomColumn,
 }
 
 func TestCopyTree_ctable(t *testing.T) {
-	peer, dir, checks := storePeer(t), testenv.Scratch(t), 0
+	peer, dir, checks := filetest.StorePeer(t), testenv.Scratch(t), 0
 	rapid.Check(t, func(t *rapid.T) {
 		if checks++; checks > 40 && !testenv.All() {
 			return
@@ -189,7 +190,7 @@ func TestCopyTree_ctable(t *testing.T) {
 		require.NoError(t, err)
 		source := writeColumns(t, sub, kind, columns, "värde")
 		target := filepath.Join(sub, "t"+rapid.SampledFrom([]string{".b2z", ".b2d"}).Draw(t, "extension"))
-		stats, err := copyTree(bg, target, source, &hyperslab.TreeOptions{Table: true})
+		stats, err := filetest.CopyTree(bg, target, source, &hyperslab.TreeOptions{Table: true})
 		require.NoError(t, err)
 		require.Equal(t, len(columns), stats.Arrays)
 
@@ -197,7 +198,7 @@ func TestCopyTree_ctable(t *testing.T) {
 		require.NoError(t, err)
 		attrs, err := tree.GroupAttrs(bg, "/")
 		require.NoError(t, err)
-		requireAttrs(t, map[string]any{"title": "värde"}, attrs)
+		filetest.RequireAttrs(t, map[string]any{"title": "värde"}, attrs)
 		keys := strings.NewReplacer("%", "%25", ".", "%2E")
 		for _, c := range columns {
 			a, err := tree.Open(bg, "/"+keys.Replace(c.name))
@@ -219,7 +220,7 @@ func TestCopyTree_ctable(t *testing.T) {
 		require.NoError(t, err)
 		require.Empty(t, r.Findings)
 
-		reply := peer(t, storeRequest{Op: "rows", Path: target})
+		reply := peer(t, filetest.StoreRequest{Op: "rows", Path: target})
 		require.Equal(t, map[string]any{"title": "värde"}, reply.Attrs["/"])
 		require.Len(t, reply.Rows, rows)
 		for _, c := range columns {
@@ -261,7 +262,7 @@ func TestCopyTree_ctableRefused(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			target := filepath.Join(dir, name+".b2z")
-			stats, err := copyTree(bg, target, write(name, specs), &hyperslab.TreeOptions{Table: true})
+			stats, err := filetest.CopyTree(bg, target, write(name, specs), &hyperslab.TreeOptions{Table: true})
 			require.ErrorIs(t, err, errors.ErrUnsupported)
 			require.NotEmpty(t, stats.Refused)
 			require.NoFileExists(t, target)
@@ -269,11 +270,11 @@ func TestCopyTree_ctableRefused(t *testing.T) {
 	}
 	file := write("x", map[string]ndarray.Spec{"/a": {DType: f8, Shape: []int64{3}}})
 	for _, target := range []string{"x.h5", "x", "x.b2e"} {
-		_, err := copyTree(bg, filepath.Join(dir, "new", target), file, &hyperslab.TreeOptions{Table: true})
+		_, err := filetest.CopyTree(bg, filepath.Join(dir, "new", target), file, &hyperslab.TreeOptions{Table: true})
 		require.ErrorIs(t, err, ndarray.ErrParam)
 	}
-	_, err = copyTree(bg, filepath.Join(dir, "y.b2z"), file, &hyperslab.TreeOptions{Format: hyperslab.HDF5})
+	_, err = filetest.CopyTree(bg, filepath.Join(dir, "y.b2z"), file, &hyperslab.TreeOptions{Format: hyperslab.HDF5})
 	require.ErrorIs(t, err, ndarray.ErrParam)
-	_, err = copyTree(bg, filepath.Join(dir, "y.b2z"), file+":/a", &hyperslab.TreeOptions{Table: true})
+	_, err = filetest.CopyTree(bg, filepath.Join(dir, "y.b2z"), file+":/a", &hyperslab.TreeOptions{Table: true})
 	require.ErrorIs(t, err, errors.ErrUnsupported, "an array of numbers")
 }

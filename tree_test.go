@@ -14,8 +14,8 @@ import (
 	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/cblosc"
 	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/internal/testkit/filetest"
 	"github.com/hyperslab/hyperslab/ndarray"
-
 	"github.com/hyperslab/hyperslab/ndarray/hdf5"
 )
 
@@ -33,7 +33,7 @@ func grove(t *testing.T, file string) {
 		require.NoError(t, err, path)
 		a, err := ndarray.New(b)
 		require.NoError(t, err)
-		require.NoError(t, a.Write(bg, noise(spec.DType, a.NumElems()), ndarray.Whole(spec.Shape)))
+		require.NoError(t, a.Write(bg, filetest.Noise(spec.DType, a.NumElems()), ndarray.Whole(spec.Shape)))
 		require.NoError(t, a.Close())
 	}
 	text, number := ndarray.Attr{Name: "unit", Value: ndarray.Text("K")}, ndarray.Attr{Name: "n", Value: ndarray.Scalar(int16(3))}
@@ -61,7 +61,7 @@ func grove(t *testing.T, file string) {
 // attributes and shapes.
 func requireSameTree(t *testing.T, a, b string) int {
 	t.Helper()
-	x, y := walk(t, a), walk(t, b)
+	x, y := filetest.Walk(t, a), filetest.Walk(t, b)
 	for _, all := range [][]hyperslab.Entry{x, y} { // the columns of a ctable are not in the order of their names
 		slices.SortFunc(all, func(a, b hyperslab.Entry) int { return strings.Compare(a.Path, b.Path) })
 	}
@@ -97,31 +97,31 @@ func requireSameTree(t *testing.T, a, b string) int {
 // copies must be equal.
 func TestCopyTree(t *testing.T) {
 	dir := t.TempDir()
-	first := in(dir, "1.h5")
+	first := filetest.In(dir, "1.h5")
 	grove(t, first)
 	at := first
 	var last ndarray.Progress
 	for _, next := range []string{"2", "3", "4.h5", "5.h5"} {
-		stats, err := copyTree(bg, in(dir, next), at, &hyperslab.TreeOptions{Progress: func(p ndarray.Progress) { last = p }})
+		stats, err := filetest.CopyTree(bg, filetest.In(dir, next), at, &hyperslab.TreeOptions{Progress: func(p ndarray.Progress) { last = p }})
 		require.NoError(t, err, next)
 		require.Equal(t, len(oddNames)+2, stats.Arrays)
 		require.Equal(t, len(oddNames)+4, stats.Groups)
 		require.Equal(t, len(oddNames)+5, stats.Attrs)
 		require.Equal(t, ndarray.Progress{DoneBytes: stats.Bytes, TotalBytes: stats.Bytes, DoneUnits: int64(stats.Arrays), TotalUnits: int64(stats.Arrays)}, last)
-		at = in(dir, next)
+		at = filetest.In(dir, next)
 		require.Equal(t, len(oddNames)+2, requireSameTree(t, first, at))
 	}
-	require.ElementsMatch(t, []string{"1.h5", "2", "3", "4.h5", "5.h5"}, entries(t, dir), "no temporary file is left")
+	require.ElementsMatch(t, []string{"1.h5", "2", "3", "4.h5", "5.h5"}, filetest.Entries(t, dir), "no temporary file is left")
 
 	// A subtree can be copied too.
-	stats, err := copyTree(bg, in(dir, "deep"), first+":/deep", nil)
+	stats, err := filetest.CopyTree(bg, filetest.In(dir, "deep"), first+":/deep", nil)
 	require.NoError(t, err)
 	require.Equal(t, 2, stats.Arrays)
-	require.FileExists(t, in(dir, "deep/er/records.b2nd"))
-	stats, err = copyTree(bg, in(dir, "er.h5"), in(dir, "deep")+":/er", nil)
+	require.FileExists(t, filetest.In(dir, "deep/er/records.b2nd"))
+	stats, err = filetest.CopyTree(bg, filetest.In(dir, "er.h5"), filetest.In(dir, "deep")+":/er", nil)
 	require.NoError(t, err)
 	require.Equal(t, 1, stats.Arrays)
-	a, err := hyperslab.Open(bg, in(dir, "er.h5:/records"), nil)
+	a, err := hyperslab.Open(bg, filetest.In(dir, "er.h5:/records"), nil)
 	require.NoError(t, err)
 	require.Equal(t, []string{"time", ""}, a.Meta().AxisNames)
 	require.NoError(t, a.Close())
@@ -131,9 +131,9 @@ func TestCopyTree_fromTable(t *testing.T) {
 	dir := t.TempDir()
 	table := "internal/format/bcolztree/testdata/table"
 	for _, to := range []string{"t.h5", "t"} {
-		_, err := copyTree(bg, in(dir, to), table, nil)
+		_, err := filetest.CopyTree(bg, filetest.In(dir, to), table, nil)
 		require.NoError(t, err)
-		require.Positive(t, requireSameTree(t, table, in(dir, to)))
+		require.Positive(t, requireSameTree(t, table, filetest.In(dir, to)))
 	}
 }
 
@@ -141,9 +141,9 @@ func TestCopyTree_fromTable(t *testing.T) {
 // anything is written, and that it is left out only if Accept returns true for it.
 func TestCopyTreeLosses(t *testing.T) {
 	dir := t.TempDir()
-	src := in(dir, "tree.h5")
-	tree(t, src)
-	stats, err := copyTree(bg, in(dir, "out"), src, &hyperslab.TreeOptions{Strings: "error"})
+	src := filetest.In(dir, "tree.h5")
+	filetest.WriteObjects(t, src)
+	stats, err := filetest.CopyTree(bg, filetest.In(dir, "out"), src, &hyperslab.TreeOptions{Strings: "error"})
 	require.ErrorIs(t, err, errors.ErrUnsupported)
 	var lost []string
 	for _, p := range stats.Refused {
@@ -154,51 +154,51 @@ func TestCopyTreeLosses(t *testing.T) {
 		"/b/inner/again link", "/b/inner/dangling link", "/b/inner/outside link", "/b/inner/root link", "/b/inner/soft link", "/b/inner/up link",
 		"/b/words array", "/records array",
 	}, lost)
-	require.NoFileExists(t, in(dir, "out"))
+	require.NoFileExists(t, filetest.In(dir, "out"))
 
 	accept := func(p hyperslab.Problem) bool { return p.What != "array" }
-	stats, err = copyTree(bg, in(dir, "out"), src, &hyperslab.TreeOptions{Accept: accept, Strings: "error"})
+	stats, err = filetest.CopyTree(bg, filetest.In(dir, "out"), src, &hyperslab.TreeOptions{Accept: accept, Strings: "error"})
 	require.ErrorIs(t, err, errors.ErrUnsupported)
 	require.Len(t, stats.Refused, 2)
 	all := func(hyperslab.Problem) bool { return true }
-	stats, err = copyTree(bg, in(dir, "out"), src, &hyperslab.TreeOptions{Accept: all, DryRun: true, Strings: "error"})
+	stats, err = filetest.CopyTree(bg, filetest.In(dir, "out"), src, &hyperslab.TreeOptions{Accept: all, DryRun: true, Strings: "error"})
 	require.NoError(t, err)
 	require.Len(t, stats.Lost, 8)
-	require.NoFileExists(t, in(dir, "out"))
-	stats, err = copyTree(bg, in(dir, "out"), src, &hyperslab.TreeOptions{Accept: all})
+	require.NoFileExists(t, filetest.In(dir, "out"))
+	stats, err = filetest.CopyTree(bg, filetest.In(dir, "out"), src, &hyperslab.TreeOptions{Accept: all})
 	require.NoError(t, err)
 	require.Equal(t, 4, stats.Arrays)
 	require.Len(t, stats.Lost, 7)
 	require.True(t, slices.ContainsFunc(stats.Changes, func(p hyperslab.Problem) bool { return p.Path == "/b/words" && p.What == "type (string)" }), "%v", stats.Changes)
 
 	// HDF5 represents strings of variable length, links, and types that ndarray does not have.
-	stats, err = copyTree(bg, in(dir, "out.h5"), src, nil)
+	stats, err = filetest.CopyTree(bg, filetest.In(dir, "out.h5"), src, nil)
 	require.NoError(t, err)
 	require.Equal(t, 6, stats.Links)
 	var want, got []string
-	for _, e := range walk(t, src) {
+	for _, e := range filetest.Walk(t, src) {
 		want = append(want, e.Path+" "+e.LinkKind+" "+e.Target+" "+e.Type)
 	}
-	for _, e := range walk(t, in(dir, "out.h5")) {
+	for _, e := range filetest.Walk(t, filetest.In(dir, "out.h5")) {
 		got = append(got, e.Path+" "+e.LinkKind+" "+e.Target+" "+e.Type)
 	}
 	require.Equal(t, want, got)
 
 	// HDF5 does not represent Unicode code points. By default their strings become UTF-8.
 	spec := ndarray.Spec{Null: true, DType: ndarray.DType{Kind: ndarray.Unicode, Size: 4, Order: ndarray.Little}}
-	require.NoError(t, os.Mkdir(in(dir, "u"), 0o777))
-	d, err := hyperslab.Create(bg, in(dir, "u/x.b2nd"), spec, nil)
+	require.NoError(t, os.Mkdir(filetest.In(dir, "u"), 0o777))
+	d, err := hyperslab.Create(bg, filetest.In(dir, "u/x.b2nd"), spec, nil)
 	require.NoError(t, err)
 	require.NoError(t, d.Commit(bg))
-	_, err = copyTree(bg, in(dir, "u.h5"), in(dir, "u"), &hyperslab.TreeOptions{Strings: "error"})
+	_, err = filetest.CopyTree(bg, filetest.In(dir, "u.h5"), filetest.In(dir, "u"), &hyperslab.TreeOptions{Strings: "error"})
 	require.ErrorIs(t, err, errors.ErrUnsupported)
 	require.ErrorContains(t, err, "/x: array")
 	require.ErrorContains(t, err, "<U1")
-	stats, err = copyTree(bg, in(dir, "u.h5"), in(dir, "u"), nil)
+	stats, err = filetest.CopyTree(bg, filetest.In(dir, "u.h5"), filetest.In(dir, "u"), nil)
 	require.NoError(t, err)
 	require.Len(t, stats.Changes, 1)
 	require.Equal(t, "type (<U1)", stats.Changes[0].What)
-	_, err = copyTree(bg, in(dir, "u2.h5"), in(dir, "u"), &hyperslab.TreeOptions{Strings: "short"})
+	_, err = filetest.CopyTree(bg, filetest.In(dir, "u2.h5"), filetest.In(dir, "u"), &hyperslab.TreeOptions{Strings: "short"})
 	require.ErrorIs(t, err, ndarray.ErrParam)
 }
 
@@ -206,21 +206,21 @@ func TestCopyTreeLosses(t *testing.T) {
 // frame unchanged. In HDF5 it becomes an attribute or is listed as refused.
 func TestCopyTree_fixedMetalayers(t *testing.T) {
 	dir := t.TempDir()
-	require.NoError(t, os.Mkdir(in(dir, "src"), 0o777))
+	require.NoError(t, os.Mkdir(filetest.In(dir, "src"), 0o777))
 	cp := cblosc.DefaultCParams()
 	cp.TypeSize = 4
 	x, err := cblosc.CreateArray(&cblosc.ArrayParams{
 		Shape: []int64{4}, ChunkShape: []int32{4}, Blocks: []int32{4}, DType: "<i4",
 		Meta:    []cblosc.Metalayer{{Name: "unit", Content: []byte("\xa1K")}, {Name: "map", Content: []byte("\x80")}},
-		Storage: cblosc.Storage{Path: in(dir, "src/x.b2nd"), Contiguous: true, CParams: cp},
+		Storage: cblosc.Storage{Path: filetest.In(dir, "src/x.b2nd"), Contiguous: true, CParams: cp},
 	})
 	require.NoError(t, err)
 	require.NoError(t, x.Close())
 	for _, to := range []string{"x.h5", "x"} {
-		stats, err := copyTree(bg, in(dir, to), in(dir, "src"), nil)
+		stats, err := filetest.CopyTree(bg, filetest.In(dir, to), filetest.In(dir, "src"), nil)
 		if to == "x" {
 			require.NoError(t, err)
-			copied, err := cblosc.OpenArray(in(dir, "x/x.b2nd"))
+			copied, err := cblosc.OpenArray(filetest.In(dir, "x/x.b2nd"))
 			require.NoError(t, err)
 			layers, err := copied.SChunk().Meta().Map()
 			require.NoError(t, err)
@@ -231,10 +231,10 @@ func TestCopyTree_fixedMetalayers(t *testing.T) {
 			require.ErrorIs(t, err, errors.ErrUnsupported)
 			require.Len(t, stats.Refused, 1)
 			require.Equal(t, "/x attribute map", stats.Refused[0].Path+" "+stats.Refused[0].What)
-			_, err = copyTree(bg, in(dir, to), in(dir, "src"), &hyperslab.TreeOptions{Accept: func(hyperslab.Problem) bool { return true }})
+			_, err = filetest.CopyTree(bg, filetest.In(dir, to), filetest.In(dir, "src"), &hyperslab.TreeOptions{Accept: func(hyperslab.Problem) bool { return true }})
 			require.NoError(t, err)
 		}
-		a, err := hyperslab.Open(bg, in(dir, to)+":/x", nil)
+		a, err := hyperslab.Open(bg, filetest.In(dir, to)+":/x", nil)
 		require.NoError(t, err)
 		unit, err := a.Attr(bg, "unit")
 		require.NoError(t, err)
@@ -245,46 +245,46 @@ func TestCopyTree_fixedMetalayers(t *testing.T) {
 
 func TestCopyTreeErrors(t *testing.T) {
 	dir := t.TempDir()
-	save(t, in(dir, "a.b2nd"), int32s(3), nil)
-	save(t, in(dir, "b.h5:/x"), int32s(3), nil)
-	_, err := copyTree(bg, in(dir, "out"), in(dir, "a.b2nd"), nil)
+	filetest.Save(t, filetest.In(dir, "a.b2nd"), filetest.Int32s(3), nil)
+	filetest.Save(t, filetest.In(dir, "b.h5:/x"), filetest.Int32s(3), nil)
+	_, err := filetest.CopyTree(bg, filetest.In(dir, "out"), filetest.In(dir, "a.b2nd"), nil)
 	require.ErrorIs(t, err, ndarray.ErrParam)
-	_, err = copyTree(bg, in(dir, "out"), in(dir, "b.h5:/x"), nil)
+	_, err = filetest.CopyTree(bg, filetest.In(dir, "out"), filetest.In(dir, "b.h5:/x"), nil)
 	require.ErrorIs(t, err, ndarray.ErrParam)
-	_, err = copyTree(bg, in(dir, "out.b2nd"), in(dir, "b.h5"), nil)
+	_, err = filetest.CopyTree(bg, filetest.In(dir, "out.b2nd"), filetest.In(dir, "b.h5"), nil)
 	require.ErrorIs(t, err, ndarray.ErrParam)
-	_, err = copyTree(bg, in(dir, "out"), in(dir, "none.h5"), nil)
+	_, err = filetest.CopyTree(bg, filetest.In(dir, "out"), filetest.In(dir, "none.h5"), nil)
 	require.ErrorIs(t, err, ndarray.ErrNotFound)
-	_, err = copyTree(bg, in(dir, "a.b2nd"), in(dir, "b.h5"), nil)
+	_, err = filetest.CopyTree(bg, filetest.In(dir, "a.b2nd"), filetest.In(dir, "b.h5"), nil)
 	require.Error(t, err)
-	require.NoError(t, os.Mkdir(in(dir, "there"), 0o777))
-	_, err = copyTree(bg, in(dir, "there"), in(dir, "b.h5"), nil)
+	require.NoError(t, os.Mkdir(filetest.In(dir, "there"), 0o777))
+	_, err = filetest.CopyTree(bg, filetest.In(dir, "there"), filetest.In(dir, "b.h5"), nil)
 	require.ErrorIs(t, err, ndarray.ErrExists)
-	_, err = copyTree(bg, in(dir, "there"), in(dir, "b.h5"), &hyperslab.TreeOptions{Overwrite: true})
+	_, err = filetest.CopyTree(bg, filetest.In(dir, "there"), filetest.In(dir, "b.h5"), &hyperslab.TreeOptions{Overwrite: true})
 	require.NoError(t, err)
-	requireCount(t, in(dir, "there:/x"))
+	filetest.RequireCount(t, filetest.In(dir, "there:/x"))
 	ctx, cancel := context.WithCancel(bg)
 	cancel()
-	_, err = copyTree(ctx, in(dir, "out"), in(dir, "b.h5"), nil)
+	_, err = filetest.CopyTree(ctx, filetest.In(dir, "out"), filetest.In(dir, "b.h5"), nil)
 	require.ErrorIs(t, err, context.Canceled)
-	require.ElementsMatch(t, []string{"a.b2nd", "b.h5", "there"}, entries(t, dir))
+	require.ElementsMatch(t, []string{"a.b2nd", "b.h5", "there"}, filetest.Entries(t, dir))
 }
 
 // TestDirectory_ForeignFiles checks directories that other programs have written: file names are
 // not escaped, symbolic links are not followed, and files without an array are listed as Other.
 func TestDirectory_ForeignFiles(t *testing.T) {
-	dir := in(t.TempDir(), "d")
-	require.NoError(t, os.MkdirAll(in(dir, "sub"), 0o777))
-	save(t, in(dir, "50%.b2nd"), int32s(3), nil)
-	save(t, in(dir, "sub/sparse.b2nd"), int32s(5), &hyperslab.CreateOptions{Sparse: true})
-	require.NoError(t, os.WriteFile(in(dir, "broken.b2nd"), []byte("no frame"), 0o666))
-	require.NoError(t, os.WriteFile(in(dir, "notes.txt"), []byte("notes"), 0o666))
-	require.NoError(t, os.Symlink("..", in(dir, "sub/up")))
+	dir := filetest.In(t.TempDir(), "d")
+	require.NoError(t, os.MkdirAll(filetest.In(dir, "sub"), 0o777))
+	filetest.Save(t, filetest.In(dir, "50%.b2nd"), filetest.Int32s(3), nil)
+	filetest.Save(t, filetest.In(dir, "sub/sparse.b2nd"), filetest.Int32s(5), &hyperslab.CreateOptions{Sparse: true})
+	require.NoError(t, os.WriteFile(filetest.In(dir, "broken.b2nd"), []byte("no frame"), 0o666))
+	require.NoError(t, os.WriteFile(filetest.In(dir, "notes.txt"), []byte("notes"), 0o666))
+	require.NoError(t, os.Symlink("..", filetest.In(dir, "sub/up")))
 	format, err := hyperslab.Sniff(dir)
 	require.NoError(t, err)
 	require.Equal(t, hyperslab.Directory, format)
 	var got []string
-	for _, e := range walk(t, dir) {
+	for _, e := range filetest.Walk(t, dir) {
 		line := e.Path + " " + string(e.Kind)
 		if e.Err != nil {
 			line += " error"
@@ -292,8 +292,8 @@ func TestDirectory_ForeignFiles(t *testing.T) {
 		got = append(got, line)
 	}
 	require.Equal(t, []string{"/ group", "/50% array", "/broken array error", "/notes.txt other", "/sub group", "/sub/sparse array", "/sub/up link"}, got)
-	requireCount(t, dir+":/50%")
-	requireCount(t, dir+":/sub/sparse")
+	filetest.RequireCount(t, dir+":/50%")
+	filetest.RequireCount(t, dir+":/sub/sparse")
 	for _, path := range []string{"/none", "/sub", "/sub/none/x", "/../d/50%", "/notes.txt", "/sub/up/50%/x"} {
 		_, err := hyperslab.Open(bg, dir+":"+path, nil)
 		require.ErrorIs(t, err, ndarray.ErrNotFound, path)
@@ -307,12 +307,12 @@ func TestDirectory_ForeignFiles(t *testing.T) {
 // TestWalkPruned checks that Walk skips the groups for which Prune returns true.
 func TestWalkPruned(t *testing.T) {
 	dir := t.TempDir()
-	grove(t, in(dir, "1.h5"))
-	_, err := copyTree(bg, in(dir, "2"), in(dir, "1.h5"), nil)
+	grove(t, filetest.In(dir, "1.h5"))
+	_, err := filetest.CopyTree(bg, filetest.In(dir, "2"), filetest.In(dir, "1.h5"), nil)
 	require.NoError(t, err)
 	for _, file := range []string{"1.h5", "2"} {
 		var deep []string
-		for e, err := range hyperslab.Walk(bg, in(dir, file), &hyperslab.WalkOptions{Prune: func(e hyperslab.Entry) bool { return e.Path == "/deep/er" }}) {
+		for e, err := range hyperslab.Walk(bg, filetest.In(dir, file), &hyperslab.WalkOptions{Prune: func(e hyperslab.Entry) bool { return e.Path == "/deep/er" }}) {
 			require.NoError(t, err)
 			if strings.HasPrefix(e.Path, "/deep") {
 				deep = append(deep, e.Path)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/internal/testkit/filetest"
 	"github.com/hyperslab/hyperslab/internal/testkit/testenv"
 	"github.com/hyperslab/hyperslab/internal/testkit/testutil"
 	"github.com/hyperslab/hyperslab/ndarray"
@@ -75,7 +76,7 @@ func sharing(t *testing.T, file string) map[string]string {
 	f, err := h5.Open(file, h5.ReadOnly)
 	require.NoError(t, err)
 	names, out := map[uint64]string{}, map[string]string{}
-	entries := walk(t, file)
+	entries := filetest.Walk(t, file)
 	for _, e := range entries {
 		if e.Kind == hyperslab.Type {
 			d, err := f.Root().CommittedDatatype(e.Path)
@@ -127,9 +128,9 @@ func sharing(t *testing.T, file string) map[string]string {
 // refused.
 func TestCopyTree_CommittedTypes(t *testing.T) {
 	dir := t.TempDir()
-	src := in(dir, "src.h5")
+	src := filetest.In(dir, "src.h5")
 	commons(t, src)
-	stats, err := copyTree(bg, in(dir, "out.h5"), src, nil)
+	stats, err := filetest.CopyTree(bg, filetest.In(dir, "out.h5"), src, nil)
 	require.NoError(t, err)
 	require.Equal(t, []int{4, 4, 1}, []int{stats.Types, stats.Arrays, stats.Links})
 	want := sharing(t, src)
@@ -139,7 +140,7 @@ func TestCopyTree_CommittedTypes(t *testing.T) {
 	require.Equal(t, "/types/text", want["/deep/alias@unit"])
 	require.Equal(t, "first /counts", want["/counts"])
 	require.Contains(t, want, "/counts type@n")
-	require.Equal(t, want, sharing(t, in(dir, "out.h5")))
+	require.Equal(t, want, sharing(t, filetest.In(dir, "out.h5")))
 	compare := func(other string, paths ...string) {
 		for _, path := range paths {
 			a, err := hyperslab.Open(bg, src+":"+path, nil)
@@ -152,28 +153,28 @@ func TestCopyTree_CommittedTypes(t *testing.T) {
 			require.NoError(t, errors.Join(a.Close(), b.Close()))
 		}
 	}
-	compare(in(dir, "out.h5"), "/a", "/deep/b", "/counts", "/words")
+	compare(filetest.In(dir, "out.h5"), "/a", "/deep/b", "/counts", "/words")
 
 	// A copy of a subtree contains datatypes from outside of it without a name.
-	_, err = copyTree(bg, in(dir, "types.h5"), src+":/types", nil)
+	_, err = filetest.CopyTree(bg, filetest.In(dir, "types.h5"), src+":/types", nil)
 	require.NoError(t, err)
-	stats, err = copyTree(bg, in(dir, "deep.h5"), src+":/deep", nil)
+	stats, err = filetest.CopyTree(bg, filetest.In(dir, "deep.h5"), src+":/deep", nil)
 	require.NoError(t, err)
 	require.Equal(t, 2, stats.Types, "the point, with a name in here, and the text of its unit")
-	require.Equal(t, "/alias", sharing(t, in(dir, "deep.h5"))["/b"])
+	require.Equal(t, "/alias", sharing(t, filetest.In(dir, "deep.h5"))["/b"])
 
 	// Other formats refuse the named datatypes, but not the arrays that use them.
-	stats, err = copyTree(bg, in(dir, "directory"), src, &hyperslab.TreeOptions{Strings: "error"})
+	stats, err = filetest.CopyTree(bg, filetest.In(dir, "directory"), src, &hyperslab.TreeOptions{Strings: "error"})
 	require.ErrorIs(t, err, errors.ErrUnsupported)
 	var lost []string
 	for _, p := range stats.Refused {
 		lost = append(lost, p.Path+" "+p.What)
 	}
 	require.Equal(t, []string{"/deep/alias datatype", "/types/odd datatype", "/types/point link", "/types/text datatype", "/words array"}, lost)
-	require.NoFileExists(t, in(dir, "directory"))
-	_, err = copyTree(bg, in(dir, "directory"), src, &hyperslab.TreeOptions{Accept: func(p hyperslab.Problem) bool { return slices.Contains(lost, p.Path+" "+p.What) }})
+	require.NoFileExists(t, filetest.In(dir, "directory"))
+	_, err = filetest.CopyTree(bg, filetest.In(dir, "directory"), src, &hyperslab.TreeOptions{Accept: func(p hyperslab.Problem) bool { return slices.Contains(lost, p.Path+" "+p.What) }})
 	require.NoError(t, err)
-	compare(in(dir, "directory"), "/a", "/deep/b", "/counts")
+	compare(filetest.In(dir, "directory"), "/a", "/deep/b", "/counts")
 }
 
 // TestCopyTree_CommittedTypesInterop checks that h5py opens the copy and finds the committed
@@ -181,13 +182,13 @@ func TestCopyTree_CommittedTypes(t *testing.T) {
 func TestCopyTree_CommittedTypesInterop(t *testing.T) {
 	python := testenv.Python(t, "h5py")
 	dir := t.TempDir()
-	commons(t, in(dir, "src.h5"))
-	_, err := copyTree(bg, in(dir, "out.h5"), in(dir, "src.h5"), nil)
+	commons(t, filetest.In(dir, "src.h5"))
+	_, err := filetest.CopyTree(bg, filetest.In(dir, "out.h5"), filetest.In(dir, "src.h5"), nil)
 	require.NoError(t, err)
 	out, err := exec.Command(python, "-c", `import h5py, sys
 f = h5py.File(sys.argv[1])
 print(f["types/point"].dtype, f["types/point"].attrs["unit"], f["a"].id.get_type().committed(), f["counts"].id.get_type().committed())
-print(f["deep/b"][:].tolist(), f["a"].attrs["origin"].tolist())`, in(dir, "out.h5")).CombinedOutput()
+print(f["deep/b"][:].tolist(), f["a"].attrs["origin"].tolist())`, filetest.In(dir, "out.h5")).CombinedOutput()
 	require.NoError(t, err, string(out))
 	require.Equal(t, "[('x', '>i4'), ('y', '>i4')] m True True\n[(1, 2), (3, 4), (5, 6)] (7, 8)\n", string(out))
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hyperslab/hyperslab"
+	"github.com/hyperslab/hyperslab/internal/testkit/filetest"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -96,7 +97,7 @@ func TestClaims_unstoredElements_untrusted(t *testing.T) {
 	contiguous := ndarray.Spec{Shape: []int64{extent, extent}, DType: ndarray.DTypeOf[int32](), Compression: &ndarray.Compression{Codec: "none"}}
 	chunked := ndarray.Spec{Shape: []int64{extent, extent}, ChunkShape: []int64{1000, 3000}, DType: ndarray.DTypeOf[int32]()}
 	for name, spec := range map[string]ndarray.Spec{"contiguous.h5:/x": contiguous, "chunked.h5:/x": chunked, "frame.b2nd": chunked} {
-		location := in(dir, name)
+		location := filetest.In(dir, name)
 		d, err := hyperslab.Create(bg, location, spec, nil)
 		require.NoError(t, err)
 		if spec.ChunkShape != nil {
@@ -114,14 +115,14 @@ func TestClaims_unstoredElements_untrusted(t *testing.T) {
 			require.Zero(t, s.ExactSum.Cmp(big.NewInt(want)), "%v", s.ExactSum)
 		}
 		t.Run(name, func(t *testing.T) {
-			everyWay(t, func(t *testing.T, u hyperslab.Untrusted) {
+			filetest.EveryWay(t, func(t *testing.T, u hyperslab.Untrusted) {
 				g, err := hyperslab.Open(bg, location, &hyperslab.OpenOptions{Untrusted: &u})
 				require.NoError(t, err)
 				check(t, g)
 				require.NoError(t, g.Close())
 				file, object, _ := strings.Cut(name, ":/")
 				path := "/" + object
-				tree, err := hyperslab.OpenTree(bg, in(dir, file), &hyperslab.OpenOptions{Untrusted: &u})
+				tree, err := hyperslab.OpenTree(bg, filetest.In(dir, file), &hyperslab.OpenOptions{Untrusted: &u})
 				require.NoError(t, err)
 				a, err := tree.Open(bg, path)
 				require.NoError(t, err)
@@ -199,14 +200,14 @@ func TestCopy_unstoredBytes(t *testing.T) {
 	part := ndarray.Region{Start: []int64{100, 300}, Shape: []int64{30, 200}}
 	var frames [][]byte
 	for _, stored := range []bool{false, true} {
-		src, err := hyperslab.Create(bg, in(dir, fmt.Sprint(stored, ".h5:/a")), spec, nil)
+		src, err := hyperslab.Create(bg, filetest.In(dir, fmt.Sprint(stored, ".h5:/a")), spec, nil)
 		require.NoError(t, err)
 		if stored {
 			require.NoError(t, ndarray.Write(bg, src.Array, slices.Repeat([]int32{7}, 1_300_000), ndarray.Whole(spec.Shape)))
 		}
 		require.NoError(t, ndarray.Write(bg, src.Array, slices.Repeat([]int32{3}, 6000), part))
 		for i, o := range []ndarray.CopyOptions{{Workers: 1}, {Workers: 3}, {Workers: 2, Memory: 1 << 20}} {
-			file := in(dir, fmt.Sprint(stored, i, ".b2nd"))
+			file := filetest.In(dir, fmt.Sprint(stored, i, ".b2nd"))
 			dst, err := hyperslab.Create(bg, file, own, nil)
 			require.NoError(t, err)
 			_, err = ndarray.Copy(bg, dst.Array, src.Array, &o)

@@ -25,19 +25,12 @@ import (
 	"github.com/hyperslab/hyperslab/internal/format/h5file"
 	"github.com/hyperslab/hyperslab/internal/format/h5file/hdf5test"
 	"github.com/hyperslab/hyperslab/internal/location/locate"
+	"github.com/hyperslab/hyperslab/internal/sandbox/worker"
+	"github.com/hyperslab/hyperslab/internal/testkit/filetest"
 	"github.com/hyperslab/hyperslab/internal/testkit/testenv"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/bcolz"
-
-	"github.com/hyperslab/hyperslab/internal/sandbox/worker"
 )
-
-// everyWay runs a test with untrusted files in the process and in a worker.
-func everyWay(t *testing.T, f func(t *testing.T, u hyperslab.Untrusted)) {
-	for name, direct := range map[string]bool{"direct": true, "worker": false} {
-		t.Run(name, func(t *testing.T) { f(t, hyperslab.Untrusted{InProcess: direct}) })
-	}
-}
 
 // requireSame compares an untrusted array with the same array opened without Untrusted.
 func requireSame(t *testing.T, location string, u hyperslab.Untrusted) {
@@ -91,11 +84,11 @@ func TestStoredChunks(t *testing.T) {
 	dir := t.TempDir()
 	spec := ndarray.Spec{Shape: []int64{6, 4}, ChunkShape: []int64{4, 4}, DType: ndarray.DTypeOf[int32]()}
 	for _, name := range []string{"a.b2nd", "a.h5:/x"} {
-		d, err := hyperslab.Create(bg, in(dir, name), spec, nil)
+		d, err := hyperslab.Create(bg, filetest.In(dir, name), spec, nil)
 		require.NoError(t, err)
-		require.NoError(t, ndarray.Write(bg, d.Array, count(8), ndarray.Region{Start: []int64{4, 0}, Shape: []int64{2, 4}}))
+		require.NoError(t, ndarray.Write(bg, d.Array, filetest.Count(8), ndarray.Region{Start: []int64{4, 0}, Shape: []int64{2, 4}}))
 		require.NoError(t, d.Commit(bg))
-		a, err := hyperslab.Open(bg, in(dir, name), nil)
+		a, err := hyperslab.Open(bg, filetest.In(dir, name), nil)
 		require.NoError(t, err)
 		got := chunkMap(t, a)
 		require.Len(t, got, 2)
@@ -105,14 +98,14 @@ func TestStoredChunks(t *testing.T) {
 		require.NoError(t, a.Close())
 	}
 	spec.ChunkShape = nil
-	f, err := h5.Create(in(dir, "c.h5"), nil)
+	f, err := h5.Create(filetest.In(dir, "c.h5"), nil)
 	require.NoError(t, err)
 	x, err := f.Root().CreateDataset("x", h5.Int(4, h5.LittleEndian), h5.SimpleSpace(6, 4), nil)
 	require.NoError(t, err)
 	require.NoError(t, errors.Join(x.Close(), f.Close()))
-	a, err := hyperslab.Open(bg, in(dir, "c.h5:/x"), &hyperslab.OpenOptions{Write: true})
+	a, err := hyperslab.Open(bg, filetest.In(dir, "c.h5:/x"), &hyperslab.OpenOptions{Write: true})
 	require.NoError(t, err)
-	require.NoError(t, ndarray.Write(bg, a, count(24), ndarray.Whole(spec.Shape)))
+	require.NoError(t, ndarray.Write(bg, a, filetest.Count(24), ndarray.Whole(spec.Shape)))
 	require.Equal(t, []ndarray.StoredChunk{{Region: ndarray.Whole(spec.Shape), StoredBytes: 96}}, chunkMap(t, a))
 	s, err := a.Storage(bg)
 	require.NoError(t, err)
@@ -129,21 +122,21 @@ func TestUntrusted_Formats(t *testing.T) {
 	dir := t.TempDir()
 	attrs := []ndarray.Attr{{Name: "unit", Value: ndarray.Text("m")}}
 	spec := ndarray.Spec{Shape: []int64{30, 20}, ChunkShape: []int64{7, 20}, DType: ndarray.DTypeOf[int32](), Attrs: attrs}
-	save(t, in(dir, "a.b2nd"), spec, nil)
-	save(t, in(dir, "sparse.b2nd"), spec, &hyperslab.CreateOptions{Sparse: true})
-	save(t, in(dir, "a.bcolz"), spec, nil)
-	save(t, in(dir, "a.h5:/g/x"), spec, nil)
-	save(t, in(dir, "a.cat"), ndarray.Spec{Shape: spec.Shape, ChunkShape: spec.ChunkShape, DType: spec.DType}, &hyperslab.CreateOptions{Format: hyperslab.Caterva})
-	strs, err := hyperslab.Create(bg, in(dir, "s.h5:/x"), ndarray.Spec{Shape: []int64{3}, DType: ndarray.DType{Kind: ndarray.String, Order: ndarray.NoOrder, CharSet: ndarray.UTF8}}, nil)
+	filetest.Save(t, filetest.In(dir, "a.b2nd"), spec, nil)
+	filetest.Save(t, filetest.In(dir, "sparse.b2nd"), spec, &hyperslab.CreateOptions{Sparse: true})
+	filetest.Save(t, filetest.In(dir, "a.bcolz"), spec, nil)
+	filetest.Save(t, filetest.In(dir, "a.h5:/g/x"), spec, nil)
+	filetest.Save(t, filetest.In(dir, "a.cat"), ndarray.Spec{Shape: spec.Shape, ChunkShape: spec.ChunkShape, DType: spec.DType}, &hyperslab.CreateOptions{Format: hyperslab.Caterva})
+	strs, err := hyperslab.Create(bg, filetest.In(dir, "s.h5:/x"), ndarray.Spec{Shape: []int64{3}, DType: ndarray.DType{Kind: ndarray.String, Order: ndarray.NoOrder, CharSet: ndarray.UTF8}}, nil)
 	require.NoError(t, err)
 	require.NoError(t, strs.WriteStrings(bg, []string{"", "b", "größer"}, ndarray.Whole([]int64{3})))
 	require.NoError(t, strs.Commit(bg))
-	table := filepath.Join("internal", "format", "bcolztree", "testdata")
-	require.NoError(t, os.Mkdir(in(dir, "tree"), 0o755))
-	save(t, in(dir, "tree/x.b2nd"), spec, nil)
-	everyWay(t, func(t *testing.T, u hyperslab.Untrusted) {
+	table := testenv.Module(t, "internal/format/bcolztree/testdata")
+	require.NoError(t, os.Mkdir(filetest.In(dir, "tree"), 0o755))
+	filetest.Save(t, filetest.In(dir, "tree/x.b2nd"), spec, nil)
+	filetest.EveryWay(t, func(t *testing.T, u hyperslab.Untrusted) {
 		for _, l := range []string{"a.b2nd", "sparse.b2nd", "a.cat", "a.bcolz", "a.h5:/g/x", "s.h5:/x", "tree:/x"} {
-			requireSame(t, in(dir, l), u)
+			requireSame(t, filetest.In(dir, l), u)
 		}
 		trees, err := os.ReadDir(table)
 		require.NoError(t, err)
@@ -170,7 +163,7 @@ func TestUntrusted_NestedFrames(t *testing.T) {
 	for name, contiguous := range map[string]bool{"file": true, "sparse": false} {
 		p := cblosc.DefaultCParams()
 		p.TypeSize = 4
-		s, err := cblosc.CreateSChunk(cblosc.Storage{Path: in(dir, name), Contiguous: contiguous, CParams: p})
+		s, err := cblosc.CreateSChunk(cblosc.Storage{Path: filetest.In(dir, name), Contiguous: contiguous, CParams: p})
 		require.NoError(t, err)
 		for _, x := range []byte{1, 2} {
 			require.NoError(t, s.AppendBuffer(bytes.Repeat([]byte{x, 0, 0, 0}, 10)))
@@ -180,20 +173,20 @@ func TestUntrusted_NestedFrames(t *testing.T) {
 	for name, text := range map[string]string{"nested": "[('a', '<i4'), ('sub', [('b', '<f8'), ('c', '|S3')])]", "table": "[('a', '<i4'), ('b', '|S3', (2,))]"} {
 		d, err := ndarray.ParseDType(text)
 		require.NoError(t, err)
-		b, err := bcolz.CreateRecords(in(dir, name), ndarray.Spec{Shape: []int64{100}, ChunkShape: []int64{9}, DType: d}, &bcolz.CreateOptions{Nested: name == "nested"})
+		b, err := bcolz.CreateRecords(filetest.In(dir, name), ndarray.Spec{Shape: []int64{100}, ChunkShape: []int64{9}, DType: d}, &bcolz.CreateOptions{Nested: name == "nested"})
 		require.NoError(t, err)
-		require.NoError(t, b.(ndarray.RegionWriter).WriteRegion(bg, noise(d, 100), ndarray.Whole([]int64{100}), 0))
+		require.NoError(t, b.(ndarray.RegionWriter).WriteRegion(bg, filetest.Noise(d, 100), ndarray.Whole([]int64{100}), 0))
 		require.NoError(t, b.Close())
 	}
-	everyWay(t, func(t *testing.T, u hyperslab.Untrusted) {
+	filetest.EveryWay(t, func(t *testing.T, u hyperslab.Untrusted) {
 		for _, l := range locations {
-			requireSame(t, in(dir, l), u)
+			requireSame(t, filetest.In(dir, l), u)
 			small := u
 			small.MaxArray = 79
-			_, err := hyperslab.Open(bg, in(dir, l), &hyperslab.OpenOptions{Untrusted: &small})
+			_, err := hyperslab.Open(bg, filetest.In(dir, l), &hyperslab.OpenOptions{Untrusted: &small})
 			require.ErrorIs(t, err, format.ErrLimit, l)
 		}
-		g, err := hyperslab.Open(bg, in(dir, "file"), &hyperslab.OpenOptions{Untrusted: &u, DType: new(ndarray.DTypeOf[int32]())})
+		g, err := hyperslab.Open(bg, filetest.In(dir, "file"), &hyperslab.OpenOptions{Untrusted: &u, DType: new(ndarray.DTypeOf[int32]())})
 		require.NoError(t, err)
 		values, err := ndarray.ReadAll[int32](bg, g)
 		require.NoError(t, err)
@@ -201,11 +194,11 @@ func TestUntrusted_NestedFrames(t *testing.T) {
 		require.NoError(t, g.Close())
 	})
 	// A truncated frame must return ErrCorrupt.
-	b, err := os.ReadFile(in(dir, "file"))
+	b, err := os.ReadFile(filetest.In(dir, "file"))
 	require.NoError(t, err)
-	require.NoError(t, os.WriteFile(in(dir, "cut"), b[:len(b)-9], 0o666))
-	everyWay(t, func(t *testing.T, u hyperslab.Untrusted) {
-		_, err := hyperslab.Open(bg, in(dir, "cut"), &hyperslab.OpenOptions{Untrusted: &u})
+	require.NoError(t, os.WriteFile(filetest.In(dir, "cut"), b[:len(b)-9], 0o666))
+	filetest.EveryWay(t, func(t *testing.T, u hyperslab.Untrusted) {
+		_, err := hyperslab.Open(bg, filetest.In(dir, "cut"), &hyperslab.OpenOptions{Untrusted: &u})
 		require.ErrorIs(t, err, ndarray.ErrCorrupt)
 	})
 }
@@ -214,12 +207,12 @@ func TestUntrusted_NestedFrames(t *testing.T) {
 // without a worker.
 func TestUntrustedRefuses(t *testing.T) {
 	dir := t.TempDir()
-	save(t, in(dir, "a.b2nd"), int32s(30, 20), nil)
-	save(t, in(dir, "a.h5:/x"), int32s(30, 20), nil)
+	filetest.Save(t, filetest.In(dir, "a.b2nd"), filetest.Int32s(30, 20), nil)
+	filetest.Save(t, filetest.In(dir, "a.h5:/x"), filetest.Int32s(30, 20), nil)
 	write := func(name string, b []byte) {
 		require.NoError(t, os.WriteFile(filepath.Join(dir, name), b, 0o644))
 	}
-	frame, err := os.ReadFile(in(dir, "a.b2nd"))
+	frame, err := os.ReadFile(filetest.In(dir, "a.b2nd"))
 	require.NoError(t, err)
 	write("cut.b2nd", frame[:len(frame)-10])
 	plugin := bytes.Clone(frame)
@@ -229,13 +222,13 @@ func TestUntrustedRefuses(t *testing.T) {
 	first[2] |= 6 << 5
 	first[0x16] = byte(chunk.Grok)
 	write("plugin.b2nd", plugin)
-	file, err := os.ReadFile(in(dir, "a.h5"))
+	file, err := os.ReadFile(filetest.In(dir, "a.h5"))
 	require.NoError(t, err)
 	write("cut.h5", file[:len(file)-1])
 	write("text", []byte("neither"))
 	write("wide.h5", pipelined(t, h5.FilterScaleOffset))
 
-	everyWay(t, func(t *testing.T, u hyperslab.Untrusted) {
+	filetest.EveryWay(t, func(t *testing.T, u hyperslab.Untrusted) {
 		for _, c := range []struct {
 			location string
 			edit     func(u *hyperslab.Untrusted)
@@ -262,28 +255,28 @@ func TestUntrustedRefuses(t *testing.T) {
 			if c.edit != nil {
 				c.edit(&u)
 			}
-			_, err := hyperslab.Open(bg, in(dir, c.location), &hyperslab.OpenOptions{Untrusted: &u})
+			_, err := hyperslab.Open(bg, filetest.In(dir, c.location), &hyperslab.OpenOptions{Untrusted: &u})
 			require.ErrorIs(t, err, c.want, c.location)
 			var e *ndarray.Error
 			require.ErrorAs(t, err, &e)
-			require.Equal(t, in(dir, c.location), e.Path)
+			require.Equal(t, filetest.In(dir, c.location), e.Path)
 			require.NotContains(t, err.Error(), "/proc/self/fd", "a path of this machine is not useful in a report")
 		}
-		_, err := hyperslab.Open(bg, in(dir, "a.h5:/x"), &hyperslab.OpenOptions{Untrusted: &u, DType: new(ndarray.DTypeOf[float32]())})
+		_, err := hyperslab.Open(bg, filetest.In(dir, "a.h5:/x"), &hyperslab.OpenOptions{Untrusted: &u, DType: new(ndarray.DTypeOf[float32]())})
 		require.ErrorIs(t, err, ndarray.ErrParam)
-		_, err = hyperslab.Open(bg, in(dir, "a.b2nd"), &hyperslab.OpenOptions{Untrusted: &u, Write: true})
+		_, err = hyperslab.Open(bg, filetest.In(dir, "a.b2nd"), &hyperslab.OpenOptions{Untrusted: &u, Write: true})
 		require.ErrorIs(t, err, ndarray.ErrParam)
 		ctx, cancel := context.WithCancel(bg)
 		cancel()
-		_, err = hyperslab.Open(ctx, in(dir, "a.b2nd"), &hyperslab.OpenOptions{Untrusted: &u})
+		_, err = hyperslab.Open(ctx, filetest.In(dir, "a.b2nd"), &hyperslab.OpenOptions{Untrusted: &u})
 		require.ErrorIs(t, err, context.Canceled)
 
 		// In the process, a filter without bounds checks must be listed in HDF5Filters.
-		g, err := hyperslab.Open(bg, in(dir, "wide.h5:/x"), &hyperslab.OpenOptions{Untrusted: &u})
+		g, err := hyperslab.Open(bg, filetest.In(dir, "wide.h5:/x"), &hyperslab.OpenOptions{Untrusted: &u})
 		if u.InProcess {
 			require.ErrorIs(t, err, errors.ErrUnsupported)
 			u.HDF5Filters = []int{h5.FilterScaleOffset}
-			g, err = hyperslab.Open(bg, in(dir, "wide.h5:/x"), &hyperslab.OpenOptions{Untrusted: &u})
+			g, err = hyperslab.Open(bg, filetest.In(dir, "wide.h5:/x"), &hyperslab.OpenOptions{Untrusted: &u})
 		}
 		require.NoError(t, err)
 		require.NoError(t, g.Close())
@@ -309,7 +302,7 @@ func TestUntrusted_TruncatedChecksums(t *testing.T) {
 		"middle": {[]h5.Filter{h5.Shuffle(), h5.Fletcher32(), h5.Deflate(1)}, deflated.Bytes()},
 		"twice":  {[]h5.Filter{h5.Fletcher32(), h5.Fletcher32()}, []byte{0, 0, 0, 0}},
 	} {
-		path := in(t.TempDir(), "a.h5")
+		path := filetest.In(t.TempDir(), "a.h5")
 		f, err := h5.Create(path, nil)
 		require.NoError(t, err)
 		d, err := f.Root().CreateDataset("x", i4, four, &h5.DatasetOptions{ChunkShape: []int64{4}, Filters: tt.filters})
@@ -319,7 +312,7 @@ func TestUntrusted_TruncatedChecksums(t *testing.T) {
 		require.NoError(t, err)
 		require.NoError(t, d.WriteChunk(tt.stored, 0, 0))
 		require.NoError(t, errors.Join(v.Close(), d.Close(), f.Close()))
-		everyWay(t, func(t *testing.T, u hyperslab.Untrusted) {
+		filetest.EveryWay(t, func(t *testing.T, u hyperslab.Untrusted) {
 			for _, l := range []string{":/x", ":/v"} {
 				_, err := hyperslab.Open(bg, path+l, &hyperslab.OpenOptions{Untrusted: &u})
 				require.ErrorIs(t, err, ndarray.ErrCorrupt, name)
@@ -341,12 +334,12 @@ func TestUntrusted_TruncatedChecksums(t *testing.T) {
 func TestUntrusted_ChunkRank(t *testing.T) {
 	for _, low := range []h5.LibVer{h5.Earliest, h5.V110} {
 		for _, rank := range []byte{0, 1, 3, 4} {
-			path := in(t.TempDir(), "a.h5")
+			path := filetest.In(t.TempDir(), "a.h5")
 			space := h5.SimpleSpace(6, 8)
 			space.MaxDims = []int64{9, 8}
 			chunked(t, path, low, space, 3, 4)
 			hdf5test.Edit(t, path, "/x", h5file.DataspaceType, func(m []byte) { m[1], m[2] = rank, 0 })
-			everyWay(t, func(t *testing.T, u hyperslab.Untrusted) {
+			filetest.EveryWay(t, func(t *testing.T, u hyperslab.Untrusted) {
 				_, err := hyperslab.Open(bg, path+":/x", &hyperslab.OpenOptions{Untrusted: &u})
 				require.ErrorIs(t, err, ndarray.ErrCorrupt)
 				require.ErrorContains(t, err, fmt.Sprintf("got chunks of 2 dimensions, want %d, those of the dataset", rank))
@@ -355,14 +348,14 @@ func TestUntrusted_ChunkRank(t *testing.T) {
 			require.Error(t, err, "rank %d", rank)
 		}
 	}
-	path := in(t.TempDir(), "none.h5")
+	path := filetest.In(t.TempDir(), "none.h5")
 	chunked(t, path, h5.V110, h5.SimpleSpace(6), 3)
 	hdf5test.Edit(t, path, "/x", h5file.LayoutType, func(m []byte) {
 		require.Equal(t, []byte{4, 2, 0, 2, 1, 3, 4}, m[:7], "version, class, flags, dimensions, bytes of each, and they")
 		m[3] = 0
 		copy(m[5:], m[7:])
 	})
-	everyWay(t, func(t *testing.T, u hyperslab.Untrusted) {
+	filetest.EveryWay(t, func(t *testing.T, u hyperslab.Untrusted) {
 		_, err := hyperslab.Open(bg, path+":/x", &hyperslab.OpenOptions{Untrusted: &u})
 		require.ErrorIs(t, err, ndarray.ErrCorrupt)
 		require.ErrorContains(t, err, "got 0 dimensions, want 2 to 33")
@@ -388,7 +381,7 @@ func TestShortChunk(t *testing.T) {
 	_, err := z.Write(make([]byte, 36))
 	require.NoError(t, err)
 	require.NoError(t, z.Close())
-	path := in(t.TempDir(), "a.h5")
+	path := filetest.In(t.TempDir(), "a.h5")
 	f, err := h5.Create(path, nil)
 	require.NoError(t, err)
 	for name, filters := range map[string][]h5.Filter{"deflate": {h5.Deflate(1)}, "shuffle": {h5.Shuffle(), h5.Deflate(1)}} {
@@ -409,7 +402,7 @@ func TestShortChunk(t *testing.T) {
 		a, err := hyperslab.Open(bg, path+":/"+name, nil)
 		require.NoError(t, err)
 		short(t, a)
-		everyWay(t, func(t *testing.T, u hyperslab.Untrusted) {
+		filetest.EveryWay(t, func(t *testing.T, u hyperslab.Untrusted) {
 			g, err := hyperslab.Open(bg, path+":/"+name, &hyperslab.OpenOptions{Untrusted: &u})
 			require.NoError(t, err)
 			short(t, g)
@@ -437,18 +430,18 @@ func pipelined(t *testing.T, id int) []byte {
 // TestUntrusted_FileUnchanged checks that reads use the file that was opened, even if another file
 // has replaced it under its name.
 func TestUntrusted_FileUnchanged(t *testing.T) {
-	everyWay(t, func(t *testing.T, u hyperslab.Untrusted) {
+	filetest.EveryWay(t, func(t *testing.T, u hyperslab.Untrusted) {
 		for _, name := range []string{"a.b2nd", "a.h5:/x"} {
 			dir := t.TempDir()
-			save(t, in(dir, name), int32s(500, 7), nil)
-			g, err := hyperslab.Open(bg, in(dir, name), &hyperslab.OpenOptions{Untrusted: &u})
+			filetest.Save(t, filetest.In(dir, name), filetest.Int32s(500, 7), nil)
+			g, err := hyperslab.Open(bg, filetest.In(dir, name), &hyperslab.OpenOptions{Untrusted: &u})
 			require.NoError(t, err)
-			entry := entries(t, dir)
-			require.NoError(t, os.Remove(in(dir, entry[0])))
-			require.NoError(t, os.WriteFile(in(dir, entry[0]), []byte("something else"), 0o644))
+			entry := filetest.Entries(t, dir)
+			require.NoError(t, os.Remove(filetest.In(dir, entry[0])))
+			require.NoError(t, os.WriteFile(filetest.In(dir, entry[0]), []byte("something else"), 0o644))
 			got, err := ndarray.ReadAll[int32](bg, g)
 			require.NoError(t, err)
-			require.Equal(t, count(3500), got)
+			require.Equal(t, filetest.Count(3500), got)
 			require.NoError(t, g.Close())
 		}
 	})
@@ -456,13 +449,13 @@ func TestUntrusted_FileUnchanged(t *testing.T) {
 
 func TestUntrusted_ReaderAt(t *testing.T) {
 	dir := t.TempDir()
-	save(t, in(dir, "a.b2nd"), int32s(500, 7), nil)
-	save(t, in(dir, "a.h5:/x"), int32s(500, 7), nil)
-	everyWay(t, func(t *testing.T, u hyperslab.Untrusted) {
+	filetest.Save(t, filetest.In(dir, "a.b2nd"), filetest.Int32s(500, 7), nil)
+	filetest.Save(t, filetest.In(dir, "a.h5:/x"), filetest.Int32s(500, 7), nil)
+	filetest.EveryWay(t, func(t *testing.T, u hyperslab.Untrusted) {
 		for name, object := range map[string]string{"a.b2nd": "", "a.h5": "/x"} {
-			b, err := os.ReadFile(in(dir, name))
+			b, err := os.ReadFile(filetest.In(dir, name))
 			require.NoError(t, err)
-			f, err := os.Open(in(dir, name))
+			f, err := os.Open(filetest.In(dir, name))
 			require.NoError(t, err)
 			for _, r := range []io.ReaderAt{bytes.NewReader(b), f} {
 				g, err := hyperslab.OpenReaderAt(bg, r, int64(len(b)), "upload", object, &hyperslab.OpenOptions{Untrusted: &u})
@@ -472,7 +465,7 @@ func TestUntrusted_ReaderAt(t *testing.T) {
 				}
 				got, err := ndarray.ReadAll[int32](bg, g)
 				require.NoError(t, err)
-				require.Equal(t, count(3500), got)
+				require.Equal(t, filetest.Count(3500), got)
 				require.Equal(t, locate.Location{File: "upload", Object: object}.String(), g.Meta().Path)
 				require.NoError(t, g.Close())
 			}
@@ -495,29 +488,29 @@ func TestUntrusted_ReaderAt(t *testing.T) {
 // worker returns an error. Fill values must never be returned instead.
 func TestUntrusted_OtherFiles(t *testing.T) {
 	dir := t.TempDir()
-	save(t, in(dir, "source.h5:/d"), int32s(4, 5), nil)
-	require.NoError(t, os.WriteFile(in(dir, "raw"), make([]byte, 80), 0o644))
-	f, err := h5.Create(in(dir, "a.h5"), nil)
+	filetest.Save(t, filetest.In(dir, "source.h5:/d"), filetest.Int32s(4, 5), nil)
+	require.NoError(t, os.WriteFile(filetest.In(dir, "raw"), make([]byte, 80), 0o644))
+	f, err := h5.Create(filetest.In(dir, "a.h5"), nil)
 	require.NoError(t, err)
 	space, i4 := h5.SimpleSpace(4, 5), h5.Int(4, h5.LittleEndian)
 	_, err = f.Root().CreateDataset("virtual", i4, space, &h5.DatasetOptions{
 		Mappings: []h5.Mapping{{Region: space.All(), File: "source.h5", Dataset: "d", Source: space, SourceRegion: space.All()}},
 	})
 	require.NoError(t, err)
-	_, err = f.Root().CreateDataset("external", i4, space, &h5.DatasetOptions{External: []h5.ExternalFile{{Name: in(dir, "raw"), Size: 80}}})
+	_, err = f.Root().CreateDataset("external", i4, space, &h5.DatasetOptions{External: []h5.ExternalFile{{Name: filetest.In(dir, "raw"), Size: 80}}})
 	require.NoError(t, err)
 	require.NoError(t, f.Root().LinkExternal("link", "source.h5", "/d"))
 	require.NoError(t, f.Close())
-	everyWay(t, func(t *testing.T, u hyperslab.Untrusted) {
-		want := map[string][]int32{"virtual": count(20), "external": make([]int32, 20), "link": count(20)}
+	filetest.EveryWay(t, func(t *testing.T, u hyperslab.Untrusted) {
+		want := map[string][]int32{"virtual": filetest.Count(20), "external": make([]int32, 20), "link": filetest.Count(20)}
 		for name := range want {
-			_, err := hyperslab.Open(bg, in(dir, "a.h5:/"+name), &hyperslab.OpenOptions{Untrusted: &u})
+			_, err := hyperslab.Open(bg, filetest.In(dir, "a.h5:/"+name), &hyperslab.OpenOptions{Untrusted: &u})
 			require.ErrorIs(t, err, errors.ErrUnsupported, name)
 		}
 		u.VirtualSources, u.ExternalFiles, u.ExternalLinks = true, true, true
 		for name, values := range want {
 			var got []int32
-			g, err := hyperslab.Open(bg, in(dir, "a.h5:/"+name), &hyperslab.OpenOptions{Untrusted: &u})
+			g, err := hyperslab.Open(bg, filetest.In(dir, "a.h5:/"+name), &hyperslab.OpenOptions{Untrusted: &u})
 			if err == nil {
 				got, err = ndarray.ReadAll[int32](bg, g)
 				require.NoError(t, g.Close())
@@ -553,16 +546,16 @@ func TestUntrustedCodecs(t *testing.T) {
 		x.set(cp)
 		a, err := cblosc.CreateArray(&cblosc.ArrayParams{
 			Shape: []int64{32, 64}, ChunkShape: []int32{16, 32}, Blocks: []int32{8, 16}, DType: "<f8",
-			Storage: cblosc.Storage{Path: in(dir, name), Contiguous: true, CParams: cp},
+			Storage: cblosc.Storage{Path: filetest.In(dir, name), Contiguous: true, CParams: cp},
 		})
 		require.NoError(t, err)
 		require.NoError(t, a.WriteRegion(bytes.Repeat([]byte{0, 0, 0, 0, 0, 0, 0xF0, 0x3F}, 32*64), []int64{0, 0}, []int64{32, 64}))
 		require.NoError(t, a.Close())
-		everyWay(t, func(t *testing.T, u hyperslab.Untrusted) {
-			_, err := hyperslab.Open(bg, in(dir, name), &hyperslab.OpenOptions{Untrusted: &u})
+		filetest.EveryWay(t, func(t *testing.T, u hyperslab.Untrusted) {
+			_, err := hyperslab.Open(bg, filetest.In(dir, name), &hyperslab.OpenOptions{Untrusted: &u})
 			require.ErrorIs(t, err, errors.ErrUnsupported, name)
 			u.Codecs, u.Filters = x.codecs, x.filters
-			g, err := hyperslab.Open(bg, in(dir, name), &hyperslab.OpenOptions{Untrusted: &u})
+			g, err := hyperslab.Open(bg, filetest.In(dir, name), &hyperslab.OpenOptions{Untrusted: &u})
 			require.NoError(t, err, name)
 			got, err := ndarray.ReadAll[float64](bg, g)
 			require.NoError(t, err, name)
@@ -576,18 +569,18 @@ func TestUntrustedCodecs(t *testing.T) {
 // are refused, because only a plugin can follow them.
 func TestUntrustedMetadata(t *testing.T) {
 	dir := t.TempDir()
-	spec := int32s(500, 7)
+	spec := filetest.Int32s(500, 7)
 	for i := range 40 {
 		spec.Attrs = append(spec.Attrs, ndarray.Attr{Name: fmt.Sprintf("attribute %d", i), Value: ndarray.Text(strings.Repeat("x", 50))})
 	}
 	for _, name := range []string{"a.b2nd", "a.bcolz", "a.h5:/x"} {
-		save(t, in(dir, name), spec, nil)
-		everyWay(t, func(t *testing.T, u hyperslab.Untrusted) {
-			g, err := hyperslab.Open(bg, in(dir, name), &hyperslab.OpenOptions{Untrusted: &u})
+		filetest.Save(t, filetest.In(dir, name), spec, nil)
+		filetest.EveryWay(t, func(t *testing.T, u hyperslab.Untrusted) {
+			g, err := hyperslab.Open(bg, filetest.In(dir, name), &hyperslab.OpenOptions{Untrusted: &u})
 			require.NoError(t, err, name)
 			require.NoError(t, g.Close())
 			u.MaxMetadata = 100
-			g, err = hyperslab.Open(bg, in(dir, name), &hyperslab.OpenOptions{Untrusted: &u})
+			g, err = hyperslab.Open(bg, filetest.In(dir, name), &hyperslab.OpenOptions{Untrusted: &u})
 			if err == nil {
 				_, err = g.Attrs(bg)
 				require.NoError(t, g.Close())
@@ -596,7 +589,7 @@ func TestUntrustedMetadata(t *testing.T) {
 		})
 	}
 	file := filepath.Join(testenv.Directory(t, testenv.HDF5Source), "tools/test/h5dump/testfiles/tudlink.h5")
-	everyWay(t, func(t *testing.T, u hyperslab.Untrusted) {
+	filetest.EveryWay(t, func(t *testing.T, u hyperslab.Untrusted) {
 		_, err := hyperslab.Open(bg, file+":/x", &hyperslab.OpenOptions{Untrusted: &u})
 		require.ErrorIs(t, err, errors.ErrUnsupported)
 		require.ErrorContains(t, err, "user-defined link")
@@ -606,18 +599,18 @@ func TestUntrustedMetadata(t *testing.T) {
 // TestUntrustedLinks checks that symbolic links cannot lead out of a directory.
 func TestUntrustedLinks(t *testing.T) {
 	dir := t.TempDir()
-	save(t, in(dir, "outside.b2nd"), int32s(500, 7), nil)
-	save(t, in(dir, "sparse.b2nd"), int32s(500, 7), &hyperslab.CreateOptions{Sparse: true})
-	require.NoError(t, os.Mkdir(in(dir, "tree"), 0o755))
-	require.NoError(t, os.Symlink(in(dir, "outside.b2nd"), in(dir, "tree/x.b2nd")))
-	chunks := entries(t, in(dir, "sparse.b2nd"))
-	name := in(dir, "sparse.b2nd/"+chunks[0])
-	require.NoError(t, os.Rename(name, in(dir, "moved")))
-	require.NoError(t, os.Symlink(in(dir, "moved"), name))
-	everyWay(t, func(t *testing.T, u hyperslab.Untrusted) {
-		_, err := hyperslab.Open(bg, in(dir, "tree:/x"), &hyperslab.OpenOptions{Untrusted: &u})
+	filetest.Save(t, filetest.In(dir, "outside.b2nd"), filetest.Int32s(500, 7), nil)
+	filetest.Save(t, filetest.In(dir, "sparse.b2nd"), filetest.Int32s(500, 7), &hyperslab.CreateOptions{Sparse: true})
+	require.NoError(t, os.Mkdir(filetest.In(dir, "tree"), 0o755))
+	require.NoError(t, os.Symlink(filetest.In(dir, "outside.b2nd"), filetest.In(dir, "tree/x.b2nd")))
+	chunks := filetest.Entries(t, filetest.In(dir, "sparse.b2nd"))
+	name := filetest.In(dir, "sparse.b2nd/"+chunks[0])
+	require.NoError(t, os.Rename(name, filetest.In(dir, "moved")))
+	require.NoError(t, os.Symlink(filetest.In(dir, "moved"), name))
+	filetest.EveryWay(t, func(t *testing.T, u hyperslab.Untrusted) {
+		_, err := hyperslab.Open(bg, filetest.In(dir, "tree:/x"), &hyperslab.OpenOptions{Untrusted: &u})
 		require.Error(t, err)
-		_, err = hyperslab.Open(bg, in(dir, "sparse.b2nd"), &hyperslab.OpenOptions{Untrusted: &u})
+		_, err = hyperslab.Open(bg, filetest.In(dir, "sparse.b2nd"), &hyperslab.OpenOptions{Untrusted: &u})
 		require.ErrorIs(t, err, ndarray.ErrCorrupt)
 	})
 }
@@ -625,15 +618,15 @@ func TestUntrustedLinks(t *testing.T) {
 // TestUntrustedRequired checks that a worker with FullIsolation uses rlimits, landlock and seccomp,
 // or that Open returns worker.ErrUnavailable.
 func TestUntrustedRequired(t *testing.T) {
-	location := in(t.TempDir(), "a.b2nd")
-	save(t, location, int32s(500, 7), nil)
+	location := filetest.In(t.TempDir(), "a.b2nd")
+	filetest.Save(t, location, filetest.Int32s(500, 7), nil)
 	g, err := hyperslab.Open(bg, location, &hyperslab.OpenOptions{Untrusted: &hyperslab.Untrusted{FullIsolation: true}})
 	if errors.Is(err, worker.ErrUnavailable) {
 		t.Log("this system does not isolate in full: ", err)
 		return
 	}
 	require.NoError(t, err)
-	level := requireSandbox(t, g)
+	level := filetest.RequireSandbox(t, g)
 	for _, part := range []string{"rlimits", "landlock", "seccomp"} {
 		require.Contains(t, level, part)
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/hyperslab/hyperslab/h5/h5value"
 	"github.com/hyperslab/hyperslab/internal/format"
 	"github.com/hyperslab/hyperslab/internal/format/h5file"
+	"github.com/hyperslab/hyperslab/internal/testkit/filetest"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -92,9 +93,9 @@ func hdf5Vectors(t *testing.T, dir string) (all []vector) {
 // frameVectors returns corrupt b2nd files and a corrupt sparse frame.
 func frameVectors(t *testing.T, dir string) (all []vector) {
 	spec := ndarray.Spec{Shape: []int64{30, 20}, ChunkShape: []int64{7, 20}, DType: ndarray.DTypeOf[int32]()}
-	save(t, in(dir, "sound.b2nd"), spec, nil)
-	save(t, in(dir, "sparse.b2nd"), spec, &hyperslab.CreateOptions{Sparse: true})
-	whole, err := os.ReadFile(in(dir, "sound.b2nd"))
+	filetest.Save(t, filetest.In(dir, "sound.b2nd"), spec, nil)
+	filetest.Save(t, filetest.In(dir, "sparse.b2nd"), spec, &hyperslab.CreateOptions{Sparse: true})
+	whole, err := os.ReadFile(filetest.In(dir, "sound.b2nd"))
 	require.NoError(t, err)
 	shape := bytes.Index(whole, []byte{2, 0x92, 0xD3}) // the rank, then an array of two numbers
 	require.Positive(t, shape)
@@ -109,15 +110,15 @@ func frameVectors(t *testing.T, dir string) (all []vector) {
 		{"length", ndarray.ErrCorrupt, func(b []byte) []byte { b[16+8]++; return b }},
 		{"cut", ndarray.ErrCorrupt, func(b []byte) []byte { return b[:len(b)/2] }},
 	} {
-		file := in(dir, v.name+".b2nd")
+		file := filetest.In(dir, v.name+".b2nd")
 		require.NoError(t, os.WriteFile(file, v.change(bytes.Clone(whole)), 0o600))
 		all = append(all, vector{"frame, " + v.name, file, v.want})
 	}
-	chunk := in(dir, "sparse.b2nd/00000001.chunk")
+	chunk := filetest.In(dir, "sparse.b2nd/00000001.chunk")
 	b, err := os.ReadFile(chunk)
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(chunk, b[:len(b)-5], 0o600))
-	return append(all, vector{"sparse frame, a chunk is cut", in(dir, "sparse.b2nd"), ndarray.ErrCorrupt})
+	return append(all, vector{"sparse frame, a chunk is cut", filetest.In(dir, "sparse.b2nd"), ndarray.ErrCorrupt})
 }
 
 // treeVectors returns bcolz trees with one changed metadata field each.
@@ -134,8 +135,8 @@ func treeVectors(t *testing.T, dir string) (all []vector) {
 		{"size of the type", "meta/storage", `"int32"`, `"int64"`, ndarray.ErrCorrupt},
 		{"unknown type", "meta/storage", `"int32"`, `"<q9"`, errors.ErrUnsupported},
 	} {
-		root := in(dir, v.name+".bcolz")
-		save(t, root, ndarray.Spec{Shape: []int64{600}, ChunkShape: []int64{100}, DType: ndarray.DTypeOf[int32]()}, nil)
+		root := filetest.In(dir, v.name+".bcolz")
+		filetest.Save(t, root, ndarray.Spec{Shape: []int64{600}, ChunkShape: []int64{100}, DType: ndarray.DTypeOf[int32]()}, nil)
 		b, err := os.ReadFile(filepath.Join(root, v.file))
 		require.NoError(t, err)
 		require.Contains(t, string(b), v.old, "%s", b)
@@ -150,7 +151,7 @@ func treeVectors(t *testing.T, dir string) (all []vector) {
 func TestUntrustedVectors(t *testing.T) {
 	dir := t.TempDir()
 	vectors := append(append(hdf5Vectors(t, dir), frameVectors(t, dir)...), treeVectors(t, dir)...)
-	everyWay(t, func(t *testing.T, u hyperslab.Untrusted) {
+	filetest.EveryWay(t, func(t *testing.T, u hyperslab.Untrusted) {
 		u.MaxChunk = 1 << 20
 		for _, v := range vectors {
 			g, err := hyperslab.Open(bg, v.location, &hyperslab.OpenOptions{Untrusted: &u})

@@ -13,6 +13,7 @@ import (
 
 	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/internal/testkit/filetest"
 	"github.com/hyperslab/hyperslab/internal/testkit/testenv"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
@@ -62,7 +63,7 @@ func saveUnwritten(t *testing.T, path string) {
 // read an HDF5 file. The destinations contain the elements of other datasets.
 func TestRead_unwritten(t *testing.T) {
 	python, dir := testenv.Python(t, "h5py"), t.TempDir()
-	saveUnwritten(t, in(dir, "x.h5"))
+	saveUnwritten(t, filetest.In(dir, "x.h5"))
 	out, err := exec.Command(python, "-c", `
 import sys, json, h5py
 with h5py.File(sys.argv[1]) as f:
@@ -73,7 +74,7 @@ with h5py.File(sys.argv[1]) as f:
             r[name] = a.astype(a.dtype.newbyteorder("=")).tobytes().hex()
         except OSError as e:
             r[name] = None
-print(json.dumps(r))`, in(dir, "x.h5")).Output()
+print(json.dumps(r))`, filetest.In(dir, "x.h5")).Output()
 	require.NoError(t, err)
 	var want map[string]*string
 	require.NoError(t, json.Unmarshal(out, &want))
@@ -85,7 +86,7 @@ print(json.dumps(r))`, in(dir, "x.h5")).Output()
 	slices.Sort(names)
 	s := serveDir(t, dir)
 	for way, u := range map[string]*hyperslab.Untrusted{"trusted": nil, "untrusted": {InProcess: true}, "worker": {}} {
-		for _, location := range []string{in(dir, "x.h5"), s.URL + "/x.h5"} {
+		for _, location := range []string{filetest.In(dir, "x.h5"), s.URL + "/x.h5"} {
 			t.Run(way+" "+location[:4], func(t *testing.T) {
 				f, err := hyperslab.OpenTree(bg, location, &hyperslab.OpenOptions{Untrusted: u})
 				require.NoError(t, err)

@@ -24,6 +24,7 @@ import (
 	"github.com/hyperslab/hyperslab/internal/format/cframe"
 	"github.com/hyperslab/hyperslab/internal/grid"
 	"github.com/hyperslab/hyperslab/internal/location/locate"
+	"github.com/hyperslab/hyperslab/internal/testkit/filetest"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/remote"
 )
@@ -123,7 +124,7 @@ func remoteFiles(t testing.TB, dir string) []string {
 	fillArray(t, dir+"/a.h5:/g/chunked", spec, nil)
 	fillArray(t, dir+"/a.h5:/g/plain", plain, nil)
 	fillArray(t, dir+"/a.bcolz", line, nil)
-	_, err := copyTree(bg, dir+"/a.b2z", dir+"/a.h5", nil)
+	_, err := filetest.CopyTree(bg, dir+"/a.b2z", dir+"/a.h5", nil)
 	require.NoError(t, err)
 	return []string{"/a.b2nd", "/sparse.b2nd", "/a.caterva", "/a.h5:/g/chunked", "/a.h5:/g/plain", "/a.bcolz", "/a.b2z:/g/chunked"}
 }
@@ -185,7 +186,7 @@ func TestOpen_url(t *testing.T) {
 	})
 	t.Run("copy of a tree", func(t *testing.T) {
 		copied := t.TempDir() + "/copy.h5"
-		_, err := copyTree(bg, copied, s.URL+"/a.h5", nil)
+		_, err := filetest.CopyTree(bg, copied, s.URL+"/a.h5", nil)
 		require.NoError(t, err)
 		want, _, _ := readBytes(t, dir+"/a.h5:/g/chunked", nil)
 		got, _, _ := readBytes(t, copied+":/g/chunked", nil)
@@ -516,7 +517,7 @@ func TestOpen_url_changed(t *testing.T) {
 		fillValues(t, d+"/a.b2nd", spec, nil, value)
 		fillValues(t, d+"/a.h5:/g/chunked", spec, nil, value)
 		fillValues(t, d+"/a.h5:/g/plain", plain, nil, value)
-		_, err := copyTree(bg, d+"/a.b2z", d+"/a.h5", nil)
+		_, err := filetest.CopyTree(bg, d+"/a.b2z", d+"/a.h5", nil)
 		require.NoError(t, err)
 	}
 	trees := map[string]string{"/a.h5:/g/chunked": "g/chunked", "/a.h5:/g/plain": "g/plain", "/a.b2z:/g/chunked": "g/chunked"}

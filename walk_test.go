@@ -10,61 +10,14 @@ import (
 
 	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/cblosc"
-	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/internal/testkit/filetest"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
-
-// tree writes an HDF5 file with every kind of object and link that Walk reports.
-func tree(t *testing.T, file string) {
-	t.Helper()
-	f, err := h5.Create(file, nil)
-	require.NoError(t, err)
-	root := f.Root()
-	dataset := func(name string, dt h5.Datatype, space h5.Dataspace, o *h5.DatasetOptions) {
-		d, err := root.CreateDataset(name, dt, space, o)
-		require.NoError(t, err)
-		require.NoError(t, d.Close())
-	}
-	level := 6
-	dataset("b/data", h5.Int(4, h5.BigEndian), h5.SimpleSpace(10, 6), &h5.DatasetOptions{ChunkShape: []int64{4, 6}, Shuffle: true, Deflate: &level})
-	dataset("b/words", h5.VariableString(h5.UTF8), h5.SimpleSpace(2), nil)
-	dataset("a", h5.IEEEFloat(8, h5.LittleEndian), h5.ScalarSpace(), nil)
-	dataset("nothing", h5.IEEEFloat(8, h5.LittleEndian), h5.NullSpace(), nil)
-	part := h5.Int(2, h5.LittleEndian)
-	for range 40 { // deeper than an element type of ndarray can be
-		part = h5.SequenceOf(part)
-	}
-	record := h5.CompoundOf(h5.Member{Name: "f", Type: &part})
-	dataset("records", record, h5.SimpleSpace(3), nil)
-	g, err := root.CreateGroup("b/inner")
-	require.NoError(t, err)
-	require.NoError(t, g.LinkHard("up", "/b"))          // a cycle
-	require.NoError(t, g.LinkHard("again", "/b/data"))  // a second name
-	require.NoError(t, g.LinkSoft("soft", "/b/data"))   // to an object
-	require.NoError(t, g.LinkSoft("dangling", "/none")) // to no object
-	require.NoError(t, g.LinkExternal("outside", "other.h5", "/x"))
-	require.NoError(t, g.WriteAttribute(h5.Attribute{
-		Name: "note", Datatype: h5.Int(4, h5.LittleEndian), Space: h5.ScalarSpace(), Data: []byte{1, 0, 0, 0},
-	}))
-	require.NoError(t, g.LinkHard("root", "/")) // the largest cycle
-	require.NoError(t, g.Close())
-	require.NoError(t, f.Close())
-}
-
-func walk(t *testing.T, location string) []hyperslab.Entry {
-	t.Helper()
-	var all []hyperslab.Entry
-	for e, err := range hyperslab.Walk(bg, location, nil) {
-		require.NoError(t, err)
-		all = append(all, e)
-	}
-	return all
-}
 
 // TestWalk_UnknownType checks that an array whose dtype ndarray does not support is listed with
 // its dtype string and shapes.
 func TestWalk_UnknownType(t *testing.T) {
-	file := in(t.TempDir(), "x.b2nd")
+	file := filetest.In(t.TempDir(), "x.b2nd")
 	p := cblosc.DefaultCParams()
 	p.TypeSize = 12
 	const fields = "[('a', '<i4'), ('b', '|O')]"
@@ -72,7 +25,7 @@ func TestWalk_UnknownType(t *testing.T) {
 		DType: fields, Storage: cblosc.Storage{Path: file, Contiguous: true, CParams: p}})
 	require.NoError(t, err)
 	require.NoError(t, a.Close())
-	entries := walk(t, file)
+	entries := filetest.Walk(t, file)
 	require.Len(t, entries, 1)
 	e := entries[0]
 	require.ErrorIs(t, e.Err, ndarray.ErrType)
@@ -83,9 +36,9 @@ func TestWalk_UnknownType(t *testing.T) {
 }
 
 func TestWalkHDF5(t *testing.T) {
-	file := in(t.TempDir(), "tree.h5")
-	tree(t, file)
-	all := walk(t, file)
+	file := filetest.In(t.TempDir(), "tree.h5")
+	filetest.WriteObjects(t, file)
+	all := filetest.Walk(t, file)
 	type line struct {
 		path   string
 		kind   hyperslab.EntryKind
@@ -160,10 +113,10 @@ func TestWalkHDF5(t *testing.T) {
 }
 
 func TestWalk_Below(t *testing.T) {
-	file := in(t.TempDir(), "tree.h5")
-	tree(t, file)
+	file := filetest.In(t.TempDir(), "tree.h5")
+	filetest.WriteObjects(t, file)
 	paths := func(location string) (out []string) {
-		for _, e := range walk(t, location) {
+		for _, e := range filetest.Walk(t, location) {
 			out = append(out, e.Path)
 		}
 		return out
@@ -179,12 +132,12 @@ func TestWalk_Below(t *testing.T) {
 
 func TestWalkB2ND(t *testing.T) {
 	dir := t.TempDir()
-	spec := int32s(10, 6)
+	spec := filetest.Int32s(10, 6)
 	spec.Attrs = []ndarray.Attr{{Name: "unit", Value: ndarray.Text("K")}}
-	save(t, in(dir, "a.b2nd"), spec, nil)
-	save(t, in(dir, "s.b2nd"), spec, &hyperslab.CreateOptions{Sparse: true})
+	filetest.Save(t, filetest.In(dir, "a.b2nd"), spec, nil)
+	filetest.Save(t, filetest.In(dir, "s.b2nd"), spec, &hyperslab.CreateOptions{Sparse: true})
 	for _, name := range []string{"a.b2nd", "s.b2nd", "a.b2nd:/"} {
-		all := walk(t, in(dir, name))
+		all := filetest.Walk(t, filetest.In(dir, name))
 		require.Len(t, all, 1)
 		e := all[0]
 		require.Equal(t, "/", e.Path)
@@ -200,16 +153,16 @@ func TestWalkB2ND(t *testing.T) {
 
 func TestWalk_Errors(t *testing.T) {
 	dir := t.TempDir()
-	save(t, in(dir, "a.b2nd"), int32s(3), nil)
-	require.NoError(t, os.WriteFile(in(dir, "text"), []byte("text"), 0o644))
+	filetest.Save(t, filetest.In(dir, "a.b2nd"), filetest.Int32s(3), nil)
+	require.NoError(t, os.WriteFile(filetest.In(dir, "text"), []byte("text"), 0o644))
 	for name, want := range map[string]error{
 		"none": ndarray.ErrNotFound, "text": ndarray.ErrFormat, "a.b2nd:/x": ndarray.ErrParam,
 	} {
 		n := 0
-		for e, err := range hyperslab.Walk(bg, in(dir, name), nil) {
+		for e, err := range hyperslab.Walk(bg, filetest.In(dir, name), nil) {
 			n++
 			require.ErrorIs(t, err, want, name)
-			require.ErrorContains(t, err, in(dir, name))
+			require.ErrorContains(t, err, filetest.In(dir, name))
 			require.Zero(t, e)
 		}
 		require.Equal(t, 1, n, name)
@@ -217,8 +170,8 @@ func TestWalk_Errors(t *testing.T) {
 }
 
 func TestWalk_Stop(t *testing.T) {
-	file := in(t.TempDir(), "tree.h5")
-	tree(t, file)
+	file := filetest.In(t.TempDir(), "tree.h5")
+	filetest.WriteObjects(t, file)
 	for range hyperslab.Walk(bg, file, nil) {
 		break // the file must be closed now: TestMain counts HDF5 ids
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/h5/h5value"
 	"github.com/hyperslab/hyperslab/internal/format"
+	"github.com/hyperslab/hyperslab/internal/testkit/filetest"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -91,7 +92,7 @@ func open(t *testing.T, location string) *hyperslab.Tree {
 // TestOpenTree_untrusted checks that a tree has the same content with and without Untrusted.
 func TestOpenTree_untrusted(t *testing.T) {
 	locations, _ := everyKind(t, t.TempDir())
-	everyWay(t, func(t *testing.T, u hyperslab.Untrusted) {
+	filetest.EveryWay(t, func(t *testing.T, u hyperslab.Untrusted) {
 		u.ExternalLinks, u.VirtualSources, u.ExternalFiles = true, true, true // a worker does not need these permissions
 		arrays, groups := 0, 0
 		for _, l := range locations {
@@ -109,17 +110,17 @@ func TestOpenTree_untrusted(t *testing.T) {
 // TestTree_untrustedConcurrent checks that arrays of one tree can be read alternately and
 // concurrently. A walk must return an error if another walk of the tree starts before it ends.
 func TestTree_untrustedConcurrent(t *testing.T) {
-	file := in(t.TempDir(), "a.h5")
+	file := filetest.In(t.TempDir(), "a.h5")
 	f, err := h5.Create(file, nil)
 	require.NoError(t, err)
 	for _, name := range []string{"x", "y"} {
 		d, err := f.Root().CreateDataset(name, h5.Int(4, h5.LittleEndian), h5.SimpleSpace(500), &h5.DatasetOptions{ChunkShape: []int64{64}})
 		require.NoError(t, err)
-		require.NoError(t, h5value.Write(d, count(500), h5.SimpleSpace(500).All()))
+		require.NoError(t, h5value.Write(d, filetest.Count(500), h5.SimpleSpace(500).All()))
 		require.NoError(t, d.Close())
 	}
 	require.NoError(t, f.Close())
-	everyWay(t, func(t *testing.T, u hyperslab.Untrusted) {
+	filetest.EveryWay(t, func(t *testing.T, u hyperslab.Untrusted) {
 		tree, err := hyperslab.OpenTree(bg, file, &hyperslab.OpenOptions{Untrusted: &u})
 		require.NoError(t, err)
 		x, err := tree.Open(bg, "/x")
@@ -165,19 +166,19 @@ func TestTree_untrustedConcurrent(t *testing.T) {
 // the tree, opens and reads its own arrays, and reads an array that all of them share.
 func TestOpenTree_goroutines(t *testing.T) {
 	dir := t.TempDir()
-	f, err := h5.Create(in(dir, "a.h5"), nil)
+	f, err := h5.Create(filetest.In(dir, "a.h5"), nil)
 	require.NoError(t, err)
 	for _, name := range []string{"g/x", "y"} {
 		d, err := f.Root().CreateDataset(name, h5.Int(4, h5.LittleEndian), h5.SimpleSpace(500), &h5.DatasetOptions{ChunkShape: []int64{64}, Filters: []h5.Filter{h5.Deflate(1)}})
 		require.NoError(t, err)
-		require.NoError(t, h5value.Write(d, count(500), h5.SimpleSpace(500).All()))
+		require.NoError(t, h5value.Write(d, filetest.Count(500), h5.SimpleSpace(500).All()))
 	}
 	require.NoError(t, f.Close())
 	for _, file := range []string{"a.b2nd", "a.bcolz"} {
-		save(t, in(dir, file), int32s(500, 7), nil)
+		filetest.Save(t, filetest.In(dir, file), filetest.Int32s(500, 7), nil)
 	}
 	for root, arrays := range map[string]int{"a.h5": 2, "a.b2nd": 1, "a.bcolz": 1} {
-		tree, err := hyperslab.OpenTree(bg, in(dir, root), nil)
+		tree, err := hyperslab.OpenTree(bg, filetest.In(dir, root), nil)
 		require.NoError(t, err)
 		var paths []string
 		var shared *ndarray.Array
@@ -231,28 +232,28 @@ func TestOpenTree_goroutines(t *testing.T) {
 
 func TestOpenTreeRefuses(t *testing.T) {
 	dir := t.TempDir()
-	save(t, in(dir, "a.h5:/x"), int32s(500, 7), nil)
-	save(t, in(dir, "a.bcolz"), int32s(500, 7), nil)
-	_, err := hyperslab.OpenTree(bg, in(dir, "none.h5"), nil)
+	filetest.Save(t, filetest.In(dir, "a.h5:/x"), filetest.Int32s(500, 7), nil)
+	filetest.Save(t, filetest.In(dir, "a.bcolz"), filetest.Int32s(500, 7), nil)
+	_, err := hyperslab.OpenTree(bg, filetest.In(dir, "none.h5"), nil)
 	require.ErrorIs(t, err, ndarray.ErrNotFound)
 	ctx, cancel := context.WithCancel(bg)
 	cancel()
-	_, err = hyperslab.OpenTree(ctx, in(dir, "a.h5"), nil)
+	_, err = hyperslab.OpenTree(ctx, filetest.In(dir, "a.h5"), nil)
 	require.ErrorIs(t, err, context.Canceled)
-	b, err := os.ReadFile(in(dir, "a.h5"))
+	b, err := os.ReadFile(filetest.In(dir, "a.h5"))
 	require.NoError(t, err)
-	require.NoError(t, os.WriteFile(in(dir, "cut.h5"), b[:len(b)*2/3], 0o666))
-	everyWay(t, func(t *testing.T, u hyperslab.Untrusted) {
+	require.NoError(t, os.WriteFile(filetest.In(dir, "cut.h5"), b[:len(b)*2/3], 0o666))
+	filetest.EveryWay(t, func(t *testing.T, u hyperslab.Untrusted) {
 		for name, want := range map[string]error{"none.h5": ndarray.ErrNotFound, "cut.h5": ndarray.ErrCorrupt} {
-			_, err := hyperslab.OpenTree(bg, in(dir, name), &hyperslab.OpenOptions{Untrusted: &u})
+			_, err := hyperslab.OpenTree(bg, filetest.In(dir, name), &hyperslab.OpenOptions{Untrusted: &u})
 			require.ErrorIs(t, err, want)
-			_, err = copyTree(bg, in(dir, "copy"), in(dir, name), nil, &hyperslab.OpenOptions{Untrusted: &u})
+			_, err = filetest.CopyTree(bg, filetest.In(dir, "copy"), filetest.In(dir, name), nil, &hyperslab.OpenOptions{Untrusted: &u})
 			require.ErrorIs(t, err, want)
-			require.NoDirExists(t, in(dir, "copy"))
+			require.NoDirExists(t, filetest.In(dir, "copy"))
 		}
-		_, err = hyperslab.OpenTree(ctx, in(dir, "a.h5"), &hyperslab.OpenOptions{Untrusted: &u})
+		_, err = hyperslab.OpenTree(ctx, filetest.In(dir, "a.h5"), &hyperslab.OpenOptions{Untrusted: &u})
 		require.ErrorIs(t, err, context.Canceled)
-		tree, err := hyperslab.OpenTree(bg, in(dir, "a.h5"), &hyperslab.OpenOptions{Untrusted: &u})
+		tree, err := hyperslab.OpenTree(bg, filetest.In(dir, "a.h5"), &hyperslab.OpenOptions{Untrusted: &u})
 		require.NoError(t, err)
 		_, err = tree.Open(bg, "/nope")
 		require.ErrorIs(t, err, ndarray.ErrNotFound)
@@ -272,7 +273,7 @@ func TestOpenTreeRefuses(t *testing.T) {
 
 		tight := u
 		tight.MaxMetadata = 64
-		tree, err = hyperslab.OpenTree(bg, in(dir, "a.bcolz"), &hyperslab.OpenOptions{Untrusted: &tight})
+		tree, err = hyperslab.OpenTree(bg, filetest.In(dir, "a.bcolz"), &hyperslab.OpenOptions{Untrusted: &tight})
 		if err == nil {
 			_, err = tree.Metadata(bg, "/")
 			require.NoError(t, tree.Close())
@@ -285,8 +286,8 @@ func TestOpenTreeRefuses(t *testing.T) {
 // tree, except for named datatypes.
 func TestCopyTreeUntrusted(t *testing.T) {
 	dir := t.TempDir()
-	tree(t, in(dir, "tree.h5"))
-	f, err := h5.Open(in(dir, "tree.h5"), h5.ReadWrite)
+	filetest.WriteObjects(t, filetest.In(dir, "tree.h5"))
+	f, err := h5.Open(filetest.In(dir, "tree.h5"), h5.ReadWrite)
 	require.NoError(t, err)
 	named, err := f.Root().CommitDatatype("named", h5.Int(4, h5.LittleEndian))
 	require.NoError(t, err)
@@ -294,20 +295,20 @@ func TestCopyTreeUntrusted(t *testing.T) {
 	require.NoError(t, f.Close())
 	all := func(hyperslab.Problem) bool { return true }
 	for _, target := range []string{"copy.h5", "copy"} {
-		_, err := copyTree(bg, in(dir, target), in(dir, "tree.h5"), &hyperslab.TreeOptions{Accept: all})
+		_, err := filetest.CopyTree(bg, filetest.In(dir, target), filetest.In(dir, "tree.h5"), &hyperslab.TreeOptions{Accept: all})
 		require.NoError(t, err)
 	}
-	everyWay(t, func(t *testing.T, u hyperslab.Untrusted) {
+	filetest.EveryWay(t, func(t *testing.T, u hyperslab.Untrusted) {
 		u.ExternalLinks, u.VirtualSources, u.ExternalFiles = true, true, true
 		for _, target := range []string{"copy.h5", "copy"} {
-			made := in(t.TempDir(), target)
-			_, err := copyTree(bg, made, in(dir, "tree.h5"), &hyperslab.TreeOptions{Accept: all}, &hyperslab.OpenOptions{Untrusted: &u})
+			made := filetest.In(t.TempDir(), target)
+			_, err := filetest.CopyTree(bg, made, filetest.In(dir, "tree.h5"), &hyperslab.TreeOptions{Accept: all}, &hyperslab.OpenOptions{Untrusted: &u})
 			require.NoError(t, err)
-			arrays, _ := requireSameInside(t, open(t, in(dir, target)), open(t, made))
+			arrays, _ := requireSameInside(t, open(t, filetest.In(dir, target)), open(t, made))
 			require.Positive(t, arrays)
 		}
 		var lost []string
-		_, err = copyTree(bg, in(t.TempDir(), "x.h5"), in(dir, "tree.h5"), &hyperslab.TreeOptions{
+		_, err = filetest.CopyTree(bg, filetest.In(t.TempDir(), "x.h5"), filetest.In(dir, "tree.h5"), &hyperslab.TreeOptions{
 			DryRun: true,
 			Accept: func(p hyperslab.Problem) bool { lost = append(lost, p.String()); return true },
 		}, &hyperslab.OpenOptions{Untrusted: &u})

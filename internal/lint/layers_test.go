@@ -130,7 +130,7 @@ func allowedOutside(dir, imp string) bool {
 		return dir == "serve" || dir == "remote" || dir == "internal/verify/scan" || dir == "cmd/hyperslab/internal/parquet" // compressed responses, index files, metalayers, pages
 	case strings.HasPrefix(imp, "github.com/stretchr/testify"), imp == "pgregory.net/rapid", imp == "go.uber.org/goleak":
 		// These packages contain tests that other packages run.
-		return dir == "ndarray/ndarraytest" || dir == "internal/testkit/samples" || dir == "internal/testkit/leak" || dir == "internal/testkit/testutil" || dir == "internal/tree/treetest" || strings.HasPrefix(dir, "crosscheck")
+		return dir == "ndarray/ndarraytest" || dir == "internal/testkit/samples" || dir == "internal/testkit/leak" || dir == "internal/testkit/testutil" || dir == "internal/testkit/filetest" || dir == "internal/tree/treetest" || strings.HasPrefix(dir, "crosscheck")
 	case strings.HasPrefix(imp, "github.com/landlock-lsm/go-landlock"), strings.HasPrefix(imp, "github.com/elastic/go-seccomp-bpf"), imp == "golang.org/x/net/bpf":
 		return dir == "internal/sandbox/worker" // restrictions of a worker process
 	case imp == "golang.org/x/net/html":

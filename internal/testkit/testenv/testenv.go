@@ -144,6 +144,16 @@ func root() (string, bool) {
 	return "", false
 }
 
+// Module returns the path of a file of the module.
+func Module(t testing.TB, path string) string {
+	t.Helper()
+	dir, ok := root()
+	if !ok {
+		t.Fatal("no directory above this one has a go.mod")
+	}
+	return filepath.Join(dir, filepath.FromSlash(path))
+}
+
 var found sync.Map // by interpreter and modules: the error of the search, or ""
 
 // Python returns the path of the interpreter in HYPERSLAB_PYTHON. The interpreter must have the
