@@ -8,6 +8,7 @@ import (
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/internal/draft"
 	"github.com/hyperslab/hyperslab/internal/files/filelock"
+	"github.com/hyperslab/hyperslab/internal/tree"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -85,10 +86,10 @@ type Draft struct {
 // that the format cannot represent.
 func Create(ctx context.Context, location string, spec ndarray.Spec, o *CreateOptions) (*Draft, error) {
 	x := orZero(o)
-	d, err := draft.Create(ctx, location, spec, draft.Options{
-		Format: string(x.Format), Sparse: x.Sparse, Plain: x.Plain, Overwrite: x.Overwrite, InPlace: x.InPlace, Stripes: x.Stripes,
-		StripeOf: x.StripeOf, Mappings: x.Mappings, External: x.External, Library: x.Library, Lock: x.Lock,
-	})
+	d, err := draft.Create(ctx, location, spec, draft.Options{Overwrite: x.Overwrite, Lock: x.Lock, CreateOptions: tree.CreateOptions{
+		Format: string(x.Format), Sparse: x.Sparse, Plain: x.Plain, InPlace: x.InPlace, Library: x.Library,
+		Stripes: x.Stripes, StripeOf: x.StripeOf, Mappings: x.Mappings, External: x.External,
+	}})
 	if err != nil {
 		return nil, err
 	}

@@ -35,17 +35,17 @@ type addition struct {
 	begun  bool   // the object is changed
 }
 
-// add starts an array in the existing HDF5 file x.File. It changes a copy that Commit moves over
+// add starts an array in the existing HDF5 file o.File. It changes a copy that Commit moves over
 // the file, or the file itself if o.InPlace is set.
-func add(ctx context.Context, x *tree.CreateOptions, spec ndarray.Spec, o Options) (_ *Draft, err error) {
-	if is, err := opener.Sniff(ctx, x.File); err != nil || is != x.Format {
-		return nil, cmp.Or(err, fmt.Errorf("%w: %s is of format %s, an array is added to HDF5 files", ndarray.ErrParam, x.File, is))
+func add(ctx context.Context, spec ndarray.Spec, o Options) (_ *Draft, err error) {
+	if is, err := opener.Sniff(ctx, o.File); err != nil || is != o.Format {
+		return nil, cmp.Or(err, fmt.Errorf("%w: %s is of format %s, an array is added to HDF5 files", ndarray.ErrParam, o.File, is))
 	}
-	file, err := filepath.EvalSymlinks(x.File)
+	file, err := filepath.EvalSymlinks(o.File)
 	if err != nil {
 		return nil, err
 	}
-	object := tree.Root(x.Path)
+	object := tree.Root(o.Path)
 	if err := hdf5.Check(object, spec); err != nil {
 		return nil, err
 	}
@@ -53,7 +53,7 @@ func add(ctx context.Context, x *tree.CreateOptions, spec ndarray.Spec, o Option
 	if err := a.hold(ctx, file, &o); err != nil {
 		return nil, err
 	}
-	d := &Draft{location: x.Name, addition: a}
+	d := &Draft{location: o.Name, addition: a}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, d.discard())
@@ -95,7 +95,7 @@ func add(ctx context.Context, x *tree.CreateOptions, spec ndarray.Spec, o Option
 	if err != nil {
 		return nil, err
 	}
-	d.Array, err = tree.NewArray(hdf5.CreateIn(a.file, object, spec, h5tree.Creation(x)))
+	d.Array, err = tree.NewArray(hdf5.CreateIn(a.file, object, spec, h5tree.Creation(&o.CreateOptions)))
 	if err == nil {
 		d.stripes = striped.Paths(file, o.Stripes)
 	}

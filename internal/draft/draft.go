@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/internal/files/atomicfile"
 	"github.com/hyperslab/hyperslab/internal/files/regularfile"
 	"github.com/hyperslab/hyperslab/internal/format/detect"
@@ -23,27 +22,11 @@ import (
 )
 
 // Options are the options of Create: CreateOptions of package hyperslab, which documents them.
+// Create sets those that describe the file.
 type Options struct {
-	Format    string
-	Sparse    bool
-	Plain     bool
+	tree.CreateOptions
 	Overwrite bool
-	InPlace   bool
-	Stripes   []string
-	StripeOf  func(chunk []int64) int
-	Mappings  []h5.Mapping
-	External  []h5.ExternalFile
-	Library   bool
 	Lock      *ndarray.Lock
-}
-
-// internal returns the options for the driver.
-func (o *Options) internal(l locate.Location, name string) *tree.CreateOptions {
-	return &tree.CreateOptions{
-		Format: o.Format, File: l.File, Path: l.Object, Name: name, Exists: regularfile.Exists(l.File),
-		Sparse: o.Sparse, Plain: o.Plain, InPlace: o.InPlace, Library: o.Library,
-		Stripes: o.Stripes, StripeOf: o.StripeOf, Mappings: o.Mappings, External: o.External,
-	}
 }
 
 // Draft is an array that is written under a temporary name next to its target.
@@ -83,15 +66,15 @@ func create(ctx context.Context, location string, spec ndarray.Spec, o Options) 
 	if err != nil {
 		return nil, err
 	}
-	x := o.internal(l, location)
-	if err := f.CheckCreate(spec, x); err != nil {
+	o.File, o.Path, o.Name, o.Exists = l.File, l.Object, location, regularfile.Exists(l.File)
+	if err := f.CheckCreate(spec, &o.CreateOptions); err != nil {
 		return nil, err
 	}
-	switch adds := f.Many && x.Exists; {
+	switch adds := f.Many && o.Exists; {
 	case adds && f.Member != nil:
-		return addMember(ctx, f, spec, x, o)
+		return addMember(ctx, f, spec, o)
 	case adds:
-		return add(ctx, x, spec, o)
+		return add(ctx, spec, o)
 	case f.Create == nil:
 		return nil, fmt.Errorf("%w: format %q", ndarray.ErrParam, o.Format)
 	}
@@ -100,7 +83,7 @@ func create(ctx context.Context, location string, spec ndarray.Spec, o Options) 
 	if err != nil {
 		return nil, err
 	}
-	a, err := tree.NewArray(f.Create(out.Path(), spec, x))
+	a, err := tree.NewArray(f.Create(out.Path(), spec, &o.CreateOptions))
 	if err != nil {
 		return nil, errors.Join(err, out.Abort())
 	}
@@ -108,16 +91,16 @@ func create(ctx context.Context, location string, spec ndarray.Spec, o Options) 
 }
 
 // addMember starts an array that is a file of its own in an existing container.
-func addMember(ctx context.Context, f *tree.Format, spec ndarray.Spec, x *tree.CreateOptions, o Options) (*Draft, error) {
-	out, err := f.Member(ctx, o.Lock, o.Overwrite, x)
+func addMember(ctx context.Context, f *tree.Format, spec ndarray.Spec, o Options) (*Draft, error) {
+	out, err := f.Member(ctx, o.Lock, o.Overwrite, &o.CreateOptions)
 	if err != nil {
 		return nil, err
 	}
-	a, err := tree.NewArray(b2nd.Create(out.Path(), spec, &b2nd.CreateOptions{Name: x.Name, Library: x.Library}))
+	a, err := tree.NewArray(b2nd.Create(out.Path(), spec, &b2nd.CreateOptions{Name: o.Name, Library: o.Library}))
 	if err != nil {
 		return nil, errors.Join(err, out.Abort())
 	}
-	return &Draft{Array: a, location: x.Name, out: out}, nil
+	return &Draft{Array: a, location: o.Name, out: out}, nil
 }
 
 // Commit closes the array, syncs it to disk and moves it to its target. After an error the target
