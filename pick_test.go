@@ -167,3 +167,30 @@ func TestWalk_Deep(t *testing.T) {
 	t.Log(short, long)
 	require.Less(t, long, 40*short)
 }
+
+// TestCopyTreeAdjust checks that Adjust can change the Spec of each array and that an error of
+// Adjust stops the copy before anything is written.
+func TestCopyTreeAdjust(t *testing.T) {
+	dir := t.TempDir()
+	filetest.Grove(t, filetest.In(dir, "g.h5"))
+	none := &hyperslab.TreeOptions{Adjust: func(path string, m ndarray.Meta, spec *ndarray.Spec, _ *int) error {
+		if len(m.Shape) == 2 {
+			spec.ChunkShape, spec.Compression = []int64{2, 2}, &ndarray.Compression{Codec: "deflate", Level: 1}
+		}
+		return nil
+	}}
+	_, err := filetest.CopyTree(bg, filetest.In(dir, "o.h5"), filetest.In(dir, "g.h5"), none)
+	require.NoError(t, err)
+	requireSameTree(t, filetest.In(dir, "g.h5"), filetest.In(dir, "o.h5"))
+	a, err := hyperslab.Open(bg, filetest.In(dir, "o.h5:/deep/er/records"), nil)
+	require.NoError(t, err)
+	require.Equal(t, []int64{2, 2}, a.Meta().ChunkShape)
+	require.Equal(t, 1, a.Meta().Compression.Level)
+	require.NoError(t, a.Close())
+	stop := errors.New("stop")
+	_, err = filetest.CopyTree(bg, filetest.In(dir, "p.h5"), filetest.In(dir, "g.h5"), &hyperslab.TreeOptions{
+		Adjust: func(string, ndarray.Meta, *ndarray.Spec, *int) error { return stop },
+	})
+	require.ErrorIs(t, err, stop)
+	require.NoFileExists(t, filetest.In(dir, "p.h5"))
+}

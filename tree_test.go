@@ -13,49 +13,9 @@ import (
 
 	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/cblosc"
-	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/internal/testkit/filetest"
 	"github.com/hyperslab/hyperslab/ndarray"
-	"github.com/hyperslab/hyperslab/ndarray/hdf5"
 )
-
-// oddNames are names that file systems reserve or that look like files of the directory layout.
-var oddNames = []string{"plain", "a b", "..", ".hidden", "50%", `back\slash`, "co:lon", "x.b2nd", "__group__", "é日", "line\nbreak", "%2E"}
-
-// grove writes an HDF5 file with groups, arrays of many dtypes, attributes, and names that need
-// escaping in a directory.
-func grove(t *testing.T, file string) {
-	t.Helper()
-	f, err := h5.Create(file, nil)
-	require.NoError(t, err)
-	put := func(path string, spec ndarray.Spec) {
-		b, err := hdf5.CreateIn(f, path, spec, nil)
-		require.NoError(t, err, path)
-		a, err := ndarray.New(b)
-		require.NoError(t, err)
-		require.NoError(t, a.Write(bg, filetest.Noise(spec.DType, a.NumElems()), ndarray.Whole(spec.Shape)))
-		require.NoError(t, a.Close())
-	}
-	text, number := ndarray.Attr{Name: "unit", Value: ndarray.Text("K")}, ndarray.Attr{Name: "n", Value: ndarray.Scalar(int16(3))}
-	for i, name := range oddNames {
-		put("/"+name+"/"+name, ndarray.Spec{Shape: []int64{int64(i)}, DType: ndarray.DTypeOf[int16](), Attrs: []ndarray.Attr{text}})
-	}
-	d, err := ndarray.ParseDType("[('a', '<i4'), ('b', '>f8', (2,))]")
-	require.NoError(t, err)
-	put("/deep/er/records", ndarray.Spec{
-		Shape: []int64{7, 5}, MaxShape: []int64{ndarray.Unlimited, 5}, ChunkShape: []int64{3, 5}, AxisNames: []string{"time", ""},
-		DType: d, Fill: make([]byte, d.Size), Attrs: []ndarray.Attr{text, number},
-	})
-	put("/deep/scalar", ndarray.Spec{DType: ndarray.DTypeOf[float64]()})
-	g, err := f.Root().OpenGroup("/deep")
-	require.NoError(t, err)
-	require.NoError(t, hdf5.WriteAttrs(g, []ndarray.Attr{number, text}))
-	require.NoError(t, g.Close())
-	require.NoError(t, hdf5.WriteAttrs(f.Root(), []ndarray.Attr{text}))
-	_, err = f.Root().CreateGroup("/empty")
-	require.NoError(t, err)
-	require.NoError(t, f.Close())
-}
 
 // requireSameTree compares two trees: paths, kinds, numbers of attributes, and for each array its
 // attributes and shapes.
@@ -98,18 +58,18 @@ func requireSameTree(t *testing.T, a, b string) int {
 func TestCopyTree(t *testing.T) {
 	dir := t.TempDir()
 	first := filetest.In(dir, "1.h5")
-	grove(t, first)
+	filetest.Grove(t, first)
 	at := first
 	var last ndarray.Progress
 	for _, next := range []string{"2", "3", "4.h5", "5.h5"} {
 		stats, err := filetest.CopyTree(bg, filetest.In(dir, next), at, &hyperslab.TreeOptions{Progress: func(p ndarray.Progress) { last = p }})
 		require.NoError(t, err, next)
-		require.Equal(t, len(oddNames)+2, stats.Arrays)
-		require.Equal(t, len(oddNames)+4, stats.Groups)
-		require.Equal(t, len(oddNames)+5, stats.Attrs)
+		require.Equal(t, len(filetest.OddNames)+2, stats.Arrays)
+		require.Equal(t, len(filetest.OddNames)+4, stats.Groups)
+		require.Equal(t, len(filetest.OddNames)+5, stats.Attrs)
 		require.Equal(t, ndarray.Progress{DoneBytes: stats.Bytes, TotalBytes: stats.Bytes, DoneUnits: int64(stats.Arrays), TotalUnits: int64(stats.Arrays)}, last)
 		at = filetest.In(dir, next)
-		require.Equal(t, len(oddNames)+2, requireSameTree(t, first, at))
+		require.Equal(t, len(filetest.OddNames)+2, requireSameTree(t, first, at))
 	}
 	require.ElementsMatch(t, []string{"1.h5", "2", "3", "4.h5", "5.h5"}, filetest.Entries(t, dir), "no temporary file is left")
 
@@ -307,7 +267,7 @@ func TestDirectory_ForeignFiles(t *testing.T) {
 // TestWalkPruned checks that Walk skips the groups for which Prune returns true.
 func TestWalkPruned(t *testing.T) {
 	dir := t.TempDir()
-	grove(t, filetest.In(dir, "1.h5"))
+	filetest.Grove(t, filetest.In(dir, "1.h5"))
 	_, err := filetest.CopyTree(bg, filetest.In(dir, "2"), filetest.In(dir, "1.h5"), nil)
 	require.NoError(t, err)
 	for _, file := range []string{"1.h5", "2"} {

@@ -44,7 +44,7 @@ remote_tests() {
     export HYPERSLAB_ALL=1
     go test -count=1 -run 'TestRun_index|TestRun_cloud|TestRun_url|TestWrite|TestDump_csv' ./cmd/hyperslab/... &&
         go test -count=1 ./remote &&
-        go test -count=1 -run '_url' -bench 'Read_url' -benchtime 3x .
+        go test -count=1 -run '_url' -bench 'Read_url' -benchtime 3x ./internal/tree/opened
 }
 
 first=(tests race api guards properties newest sanitize hostile fuzz)

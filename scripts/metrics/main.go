@@ -105,7 +105,7 @@ func identifiers([]lint.File) ([]figure, error) {
 }
 
 // tools are directories of programs for maintainers and of code that only tests use.
-var tools = []string{"crosscheck", "examples", "internal/testkit/leak", "internal/lint", "internal/testkit/testenv", "internal/testkit/samples", "internal/testkit/storeattack", "internal/testkit/testutil", "ndarray/ndarraytest", "scripts"}
+var tools = []string{"crosscheck", "examples", "internal/testkit/filetest", "internal/testkit/leak", "internal/lint", "internal/testkit/testenv", "internal/testkit/samples", "internal/testkit/storeattack", "internal/testkit/testutil", "ndarray/ndarraytest", "scripts"}
 
 // codeLines counts the lines of Go and C code without blank lines and comments, rounded up to
 // hundreds, because smaller changes are not worth a change of the file.
