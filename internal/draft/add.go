@@ -75,7 +75,7 @@ func add(ctx context.Context, spec ndarray.Spec, o Options) (_ *Draft, err error
 			return nil, err
 		}
 	}
-	if a.file, err = OpenWritable(ctx, target); err != nil {
+	if a.file, err = h5tree.OpenWritable(ctx, target); err != nil {
 		return nil, err
 	}
 	if o.InPlace { // libhdf5 does not also open the file for reading

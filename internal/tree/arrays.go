@@ -42,6 +42,11 @@ func NoGroups(format string) error {
 	return fmt.Errorf("%w: a file of format %s is one array and has no groups", ndarray.ErrParam, format)
 }
 
+// ReadOnlyGroup returns the error of a change of the attributes of a group.
+func ReadOnlyGroup(format string) error {
+	return fmt.Errorf("%w: attributes of a group of format %s are read, not written", errors.ErrUnsupported, format)
+}
+
 // CheckTyped returns an error for options that only Blosc2 frames have.
 func CheckTyped(format string, o *ArrayOptions) error {
 	switch {

@@ -150,9 +150,19 @@ type Format struct {
 	// lock, which the caller holds, or nil. Nil: new arrays are no files of their own.
 	Member func(ctx context.Context, held *ndarray.Lock, overwrite bool, o *CreateOptions) (*atomicfile.Output, error)
 
+	// EditGroup changes the attributes of the group at a path, in place. Unless Part is set, the
+	// caller holds the lock of the file. Nil: the attributes of groups are read only.
+	EditGroup func(ctx context.Context, file, path string, e GroupEdit) error
+
 	// Target returns the target of a copy. table is set for a table of python-blosc2 instead of a
 	// tree of arrays. Nil: a tree cannot be copied to the format.
 	Target func(c Copier, table bool) Target
+}
+
+// GroupEdit is a change of the attributes of a group: those in Remove are removed first.
+type GroupEdit struct {
+	Set    []ndarray.Attr
+	Remove []string
 }
 
 // As returns the tree t, or the first tree in its chain of methods Unwrap, as a T.

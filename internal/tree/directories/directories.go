@@ -26,7 +26,8 @@ func Format() tree.Format {
 		Open: func(ctx context.Context, s *tree.Source, _ *tree.OpenOptions) (tree.Tree, error) {
 			return &directory{s}, ctx.Err()
 		},
-		Part: part,
+		Part:      part,
+		EditGroup: editGroup,
 		CheckCreate: func(_ ndarray.Spec, o *tree.CreateOptions) error {
 			if err := CheckNamed(o.File, o.Path); err != nil {
 				return err

@@ -36,7 +36,8 @@ func Format() tree.Format {
 		Create: func(file string, spec ndarray.Spec, o *tree.CreateOptions) (ndarray.Backend, error) {
 			return hdf5.Create(file, o.Path, spec, Creation(o))
 		},
-		Many: true,
+		Many:      true,
+		EditGroup: editGroup,
 	}
 }
 
