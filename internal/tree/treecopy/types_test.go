@@ -1,4 +1,4 @@
-package hyperslab_test
+package treecopy_test
 
 import (
 	"errors"

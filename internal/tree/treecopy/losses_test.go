@@ -1,7 +1,7 @@
 // Tests of changes that CopyTree makes without asking: it copies or reports comments, and it
 // replaces compression that can only be read.
 
-package hyperslab_test
+package treecopy_test
 
 import (
 	"errors"

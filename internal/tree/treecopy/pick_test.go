@@ -1,13 +1,11 @@
-package hyperslab_test
+package treecopy_test
 
 import (
 	"errors"
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -15,7 +13,6 @@ import (
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/h5/h5value"
 	"github.com/hyperslab/hyperslab/internal/testkit/filetest"
-	"github.com/hyperslab/hyperslab/internal/testkit/testenv"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -125,47 +122,6 @@ func TestCopyTree_SkipUnreadable(t *testing.T) {
 			require.Equal(t, 2, stats.Arrays)
 		})
 	}
-}
-
-// TestWalk_Deep checks that the work per object does not depend on its depth. A chain of 8 times as
-// many groups takes about 8 times as long, but 64 times as long if each lookup starts at the root.
-// Names of one character keep the paths short.
-func TestWalk_Deep(t *testing.T) {
-	testenv.NoRace(t, "the detector slows long paths more than lookups")
-	testenv.NoASan(t, "it slows long paths more than lookups")
-	walk := func(depth int) time.Duration {
-		file := filepath.Join(t.TempDir(), "deep.h5")
-		f, err := h5.Create(file, nil)
-		require.NoError(t, err)
-		g := f.Root()
-		for range depth {
-			next, err := g.CreateGroup("g")
-			require.NoError(t, err)
-			if g != f.Root() {
-				require.NoError(t, g.Close())
-			}
-			g = next
-		}
-		require.NoError(t, g.Close())
-		require.NoError(t, f.Close())
-		var before, after syscall.Rusage
-		require.NoError(t, syscall.Getrusage(syscall.RUSAGE_SELF, &before))
-		entries := 0
-		for _, err := range hyperslab.Walk(bg, file, nil) {
-			require.NoError(t, err)
-			entries++
-		}
-		require.NoError(t, syscall.Getrusage(syscall.RUSAGE_SELF, &after))
-		require.Equal(t, depth+1, entries)
-		return time.Duration(after.Utime.Nano() + after.Stime.Nano() - before.Utime.Nano() - before.Stime.Nano())
-	}
-	walk(10) // the first walk starts the library
-	short, long := walk(500), walk(4000)
-	for range 2 { // the minimum contains the least work of other goroutines
-		short, long = min(short, walk(500)), min(long, walk(4000))
-	}
-	t.Log(short, long)
-	require.Less(t, long, 40*short)
 }
 
 // TestCopyTreeAdjust checks that Adjust can change the Spec of each array and that an error of

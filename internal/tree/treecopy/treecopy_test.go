@@ -1,10 +1,9 @@
-package hyperslab_test
+package treecopy_test
 
 import (
 	"context"
 	"errors"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -14,6 +13,7 @@ import (
 	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/cblosc"
 	"github.com/hyperslab/hyperslab/internal/testkit/filetest"
+	"github.com/hyperslab/hyperslab/internal/testkit/testenv"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -89,7 +89,7 @@ func TestCopyTree(t *testing.T) {
 
 func TestCopyTree_fromTable(t *testing.T) {
 	dir := t.TempDir()
-	table := "internal/format/bcolztree/testdata/table"
+	table := testenv.Module(t, "internal/format/bcolztree/testdata/table")
 	for _, to := range []string{"t.h5", "t"} {
 		_, err := filetest.CopyTree(bg, filetest.In(dir, to), table, nil)
 		require.NoError(t, err)
@@ -228,57 +228,4 @@ func TestCopyTreeErrors(t *testing.T) {
 	_, err = filetest.CopyTree(ctx, filetest.In(dir, "out"), filetest.In(dir, "b.h5"), nil)
 	require.ErrorIs(t, err, context.Canceled)
 	require.ElementsMatch(t, []string{"a.b2nd", "b.h5", "there"}, filetest.Entries(t, dir))
-}
-
-// TestDirectory_ForeignFiles checks directories that other programs have written: file names are
-// not escaped, symbolic links are not followed, and files without an array are listed as Other.
-func TestDirectory_ForeignFiles(t *testing.T) {
-	dir := filetest.In(t.TempDir(), "d")
-	require.NoError(t, os.MkdirAll(filetest.In(dir, "sub"), 0o777))
-	filetest.Save(t, filetest.In(dir, "50%.b2nd"), filetest.Int32s(3), nil)
-	filetest.Save(t, filetest.In(dir, "sub/sparse.b2nd"), filetest.Int32s(5), &hyperslab.CreateOptions{Sparse: true})
-	require.NoError(t, os.WriteFile(filetest.In(dir, "broken.b2nd"), []byte("no frame"), 0o666))
-	require.NoError(t, os.WriteFile(filetest.In(dir, "notes.txt"), []byte("notes"), 0o666))
-	require.NoError(t, os.Symlink("..", filetest.In(dir, "sub/up")))
-	format, err := hyperslab.Sniff(dir)
-	require.NoError(t, err)
-	require.Equal(t, hyperslab.Directory, format)
-	var got []string
-	for _, e := range filetest.Walk(t, dir) {
-		line := e.Path + " " + string(e.Kind)
-		if e.Err != nil {
-			line += " error"
-		}
-		got = append(got, line)
-	}
-	require.Equal(t, []string{"/ group", "/50% array", "/broken array error", "/notes.txt other", "/sub group", "/sub/sparse array", "/sub/up link"}, got)
-	filetest.RequireCount(t, dir+":/50%")
-	filetest.RequireCount(t, dir+":/sub/sparse")
-	for _, path := range []string{"/none", "/sub", "/sub/none/x", "/../d/50%", "/notes.txt", "/sub/up/50%/x"} {
-		_, err := hyperslab.Open(bg, dir+":"+path, nil)
-		require.ErrorIs(t, err, ndarray.ErrNotFound, path)
-	}
-	_, err = hyperslab.Open(bg, dir, nil)
-	require.ErrorIs(t, err, ndarray.ErrParam)
-	_, err = hyperslab.Open(bg, dir+":/broken", nil)
-	require.ErrorIs(t, err, ndarray.ErrCorrupt)
-}
-
-// TestWalkPruned checks that Walk skips the groups for which Prune returns true.
-func TestWalkPruned(t *testing.T) {
-	dir := t.TempDir()
-	filetest.Grove(t, filetest.In(dir, "1.h5"))
-	_, err := filetest.CopyTree(bg, filetest.In(dir, "2"), filetest.In(dir, "1.h5"), nil)
-	require.NoError(t, err)
-	for _, file := range []string{"1.h5", "2"} {
-		var deep []string
-		for e, err := range hyperslab.Walk(bg, filetest.In(dir, file), &hyperslab.WalkOptions{Prune: func(e hyperslab.Entry) bool { return e.Path == "/deep/er" }}) {
-			require.NoError(t, err)
-			if strings.HasPrefix(e.Path, "/deep") {
-				deep = append(deep, e.Path)
-			}
-		}
-		require.Equal(t, []string{"/deep", "/deep/er", "/deep/scalar"}, deep)
-	}
-	require.DirExists(t, filepath.Join(dir, "2"))
 }
