@@ -1,7 +1,6 @@
 package treediff_test
 
 import (
-	"context"
 	"testing"
 
 	"github.com/hyperslab/hyperslab/h5"
@@ -13,5 +12,3 @@ func TestMain(m *testing.M) {
 	worker.Init()
 	leak.Main(m, leak.Check{Name: "open HDF5 ids", Left: h5.OpenIDs}, leak.Check{Name: "worker processes", Left: worker.Left})
 }
-
-var bg = context.Background()
