@@ -29,7 +29,7 @@ func Format() tree.Format {
 		Part:      part,
 		EditGroup: editGroup,
 		CheckCreate: func(_ ndarray.Spec, o *tree.CreateOptions) error {
-			if err := CheckNamed(o.File, o.Path); err != nil {
+			if err := checkNamed(o.File, o.Path); err != nil {
 				return err
 			}
 			return o.Check(tree.Creates{})
@@ -38,8 +38,8 @@ func Format() tree.Format {
 	}
 }
 
-// CheckNamed returns an error for the path of the root of a directory.
-func CheckNamed(dir, path string) error { return tree.CheckNamed("a directory holds", dir, path) }
+// checkNamed returns an error for the path of the root of a directory.
+func checkNamed(dir, path string) error { return tree.CheckNamed("a directory holds", dir, path) }
 
 // directory is an open directory. The arrays of an untrusted one are checked one by one.
 type directory struct{ s *tree.Source }
@@ -51,7 +51,7 @@ func (d *directory) OpenFrame(path string) (*stores.Frame, string, error) {
 	if d.s.Trust != nil {
 		return nil, "", nil
 	}
-	file, format, _, err := Find(d.s.Path, path)
+	file, format, _, err := find(d.s.Path, path)
 	if format != detect.B2ND || err != nil {
 		return nil, "", err
 	}
@@ -88,10 +88,10 @@ func source(s *tree.Source, file, format string) (*tree.Source, error) {
 
 // part returns the source of the array at a path.
 func part(s *tree.Source, path string) (*tree.Source, string, error) {
-	if err := CheckNamed(s.Name, path); err != nil {
+	if err := checkNamed(s.Name, path); err != nil {
 		return nil, "", err
 	}
-	file, format, rest, err := Find(s.Path, path)
+	file, format, rest, err := find(s.Path, path)
 	if err != nil {
 		return nil, "", err
 	}
@@ -121,10 +121,10 @@ func (d *directory) member(ctx context.Context, file, format string) (t tree.Tre
 
 // Open opens the array at a path.
 func (d *directory) Open(ctx context.Context, path string, o *tree.ArrayOptions) (ndarray.Backend, error) {
-	if err := errors.Join(d.s.Ready(ctx), CheckNamed(d.s.Name, path)); err != nil {
+	if err := errors.Join(d.s.Ready(ctx), checkNamed(d.s.Name, path)); err != nil {
 		return nil, err
 	}
-	file, format, rest, err := Find(d.s.Path, path)
+	file, format, rest, err := find(d.s.Path, path)
 	if err != nil {
 		return nil, err
 	}
@@ -140,7 +140,7 @@ func (d *directory) GroupAttrs(ctx context.Context, path string) (attrs ndarray.
 	if err := d.s.Ready(ctx); err != nil {
 		return attrs, err
 	}
-	if in, rest, ok := Bcolz(d.s.Path, path); ok {
+	if in, rest, ok := inBcolz(d.s.Path, path); ok {
 		t, err := d.member(ctx, in, detect.Bcolz)
 		if err != nil {
 			return attrs, err
@@ -148,11 +148,11 @@ func (d *directory) GroupAttrs(ctx context.Context, path string) (attrs ndarray.
 		attrs, err = t.GroupAttrs(ctx, rest)
 		return attrs, errors.Join(err, t.Close())
 	}
-	dir, err := Group(d.s.Path, path)
+	dir, err := groupDir(d.s.Path, path)
 	if err == nil {
 		return d.attrs(ctx, dir)
 	}
-	if _, array := ArrayFile(d.s.Path, path); array == nil {
+	if _, array := arrayFile(d.s.Path, path); array == nil {
 		err = fmt.Errorf("%w: %s is an array, not a group", ndarray.ErrParam, tree.Root(path))
 	}
 	return attrs, err
@@ -160,7 +160,7 @@ func (d *directory) GroupAttrs(ctx context.Context, path string) (attrs ndarray.
 
 // attrs reads the attributes of the group in a directory.
 func (d *directory) attrs(ctx context.Context, dir string) (attrs ndarray.Attrs, err error) {
-	name := filepath.Join(dir, GroupFile)
+	name := filepath.Join(dir, groupFile)
 	if !regularfile.Exists(name) {
 		return attrs, nil
 	}
@@ -181,7 +181,7 @@ func (d *directory) Metadata(ctx context.Context, path string) (m tree.Metadata,
 	if err := d.s.Ready(ctx); err != nil || tree.IsRoot(path) {
 		return m, err
 	}
-	file, format, rest, err := Find(d.s.Path, path)
+	file, format, rest, err := find(d.s.Path, path)
 	if errors.Is(err, ndarray.ErrNotFound) {
 		_, err := d.GroupAttrs(ctx, path)
 		return m, err

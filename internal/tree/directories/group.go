@@ -19,15 +19,15 @@ import (
 
 // editGroup changes the attributes of a group. It locks only the file that stores them.
 func editGroup(ctx context.Context, root, path string, e tree.GroupEdit) (err error) {
-	if _, _, ok := Bcolz(root, path); ok {
+	if _, _, ok := inBcolz(root, path); ok {
 		_, err := (&directory{tree.ByPath(root, detect.Directory)}).GroupAttrs(ctx, path) // an array has none
 		return cmp.Or(err, tree.ReadOnlyGroup(detect.Bcolz))
 	}
-	dir, err := Group(root, path)
+	dir, err := groupDir(root, path)
 	if err != nil {
 		return err
 	}
-	file := filepath.Join(dir, GroupFile)
+	file := filepath.Join(dir, groupFile)
 	if !regularfile.Exists(file) {
 		if err := createGroup(ctx, file); err != nil && !errors.Is(err, ndarray.ErrExists) { // another writer may have created it
 			return err
@@ -62,7 +62,7 @@ func createGroup(ctx context.Context, file string) error {
 	if err != nil {
 		return err
 	}
-	group, err := tree.NewArray(b2nd.Create(out.Path(), GroupSpec(nil), nil))
+	group, err := tree.NewArray(b2nd.Create(out.Path(), groupSpec(nil), nil))
 	if err == nil {
 		err = group.Close()
 	}

@@ -14,18 +14,18 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
-// GroupFile is the file with the attributes of a group; it is not listed as an array.
-const GroupFile = detect.GroupFile
+// groupFile is the file with the attributes of a group; it is not listed as an array.
+const groupFile = detect.GroupFile
 
-// GroupSpec returns the Spec of the null array with the attributes of a group.
-func GroupSpec(attrs []ndarray.Attr) ndarray.Spec {
+// groupSpec returns the Spec of the null array with the attributes of a group.
+func groupSpec(attrs []ndarray.Attr) ndarray.Spec {
 	return ndarray.Spec{Null: true, DType: ndarray.DTypeOf[uint8](), Attrs: attrs}
 }
 
 const nameMax = 255 // maximum bytes of a file name
 
-// FileName returns the file name of a group or an array.
-func FileName(name string, group bool) (string, error) {
+// fileName returns the file name of a group or an array.
+func fileName(name string, group bool) (string, error) {
 	var b strings.Builder
 	dot := -1
 	if group && strings.HasSuffix(name, detect.ArrayExt) {
@@ -49,7 +49,7 @@ func FileName(name string, group bool) (string, error) {
 	return b.String(), nil
 }
 
-// entryName is the inverse of FileName. A name that FileName does not write is returned unchanged.
+// entryName is the inverse of fileName. A name that fileName does not write is returned unchanged.
 func entryName(file string) string {
 	if name, err := url.PathUnescape(file); err == nil && !strings.Contains(name, "/") {
 		return name
@@ -57,9 +57,9 @@ func entryName(file string) string {
 	return file
 }
 
-// Child finds a member of a directory by its name.
-func Child(dir, name string, group bool) (string, error) {
-	file, err := FileName(name, group)
+// child finds a member of a directory by its name.
+func child(dir, name string, group bool) (string, error) {
+	file, err := fileName(name, group)
 	if err == nil && regularfile.Exists(filepath.Join(dir, file)) {
 		return filepath.Join(dir, file), nil
 	}
@@ -72,22 +72,22 @@ func Child(dir, name string, group bool) (string, error) {
 	return filepath.Join(dir, name), nil
 }
 
-// Group returns the directory of a group.
-func Group(dir, path string) (_ string, err error) {
+// groupDir returns the directory of a group.
+func groupDir(dir, path string) (_ string, err error) {
 	for name := range strings.SplitSeq(strings.Trim(path, "/"), "/") {
 		if name == "" {
 			continue
 		}
-		if dir, err = Child(dir, name, true); err != nil {
+		if dir, err = child(dir, name, true); err != nil {
 			return "", err
 		}
 	}
 	return dir, nil
 }
 
-// Bcolz returns the directory of bcolz that contains the object at a path of a directory of arrays,
-// and the path in it. ok is false if the path leads through none.
-func Bcolz(dir, path string) (in, rest string, ok bool) {
+// inBcolz returns the directory of bcolz that contains the object at a path of a directory of
+// arrays, and the path in it. ok is false if the path leads through none.
+func inBcolz(dir, path string) (in, rest string, ok bool) {
 	path = strings.Trim(path, "/")
 	if path == "" {
 		return "", "", false
@@ -95,12 +95,12 @@ func Bcolz(dir, path string) (in, rest string, ok bool) {
 	parts := strings.Split(path, "/")
 	for i, name := range parts {
 		if i == len(parts)-1 {
-			if _, err := Child(dir, name, false); err == nil {
+			if _, err := child(dir, name, false); err == nil {
 				return "", "", false // the file NAME.b2nd hides the directory NAME
 			}
 		}
 		var err error
-		if dir, err = Child(dir, name, true); err != nil {
+		if dir, err = child(dir, name, true); err != nil {
 			return "", "", false
 		}
 		if isBcolz(dir) {
@@ -116,24 +116,24 @@ func isBcolz(dir string) bool {
 	return err == nil && is == detect.Bcolz
 }
 
-// ArrayFile returns the file of the array at a path of a directory of arrays.
-func ArrayFile(dir, path string) (string, error) {
+// arrayFile returns the file of the array at a path of a directory of arrays.
+func arrayFile(dir, path string) (string, error) {
 	parts := strings.Split(strings.Trim(path, "/"), "/")
 	for _, name := range parts[:len(parts)-1] {
 		var err error
-		if dir, err = Child(dir, name, true); err != nil {
+		if dir, err = child(dir, name, true); err != nil {
 			return "", err
 		}
 	}
-	return Child(dir, parts[len(parts)-1], false)
+	return child(dir, parts[len(parts)-1], false)
 }
 
-// Find returns the file or the directory of bcolz with the array at a path, its format, and the
+// find returns the file or the directory of bcolz with the array at a path, its format, and the
 // path in it.
-func Find(dir, path string) (file, format, rest string, err error) {
-	if in, rest, ok := Bcolz(dir, path); ok {
+func find(dir, path string) (file, format, rest string, err error) {
+	if in, rest, ok := inBcolz(dir, path); ok {
 		return in, detect.Bcolz, rest, nil
 	}
-	file, err = ArrayFile(dir, path)
+	file, err = arrayFile(dir, path)
 	return file, detect.B2ND, "", err
 }

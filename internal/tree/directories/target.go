@@ -22,7 +22,7 @@ func (t *target) CheckName(at string, group bool) error {
 	if at == "/" {
 		return nil
 	}
-	_, err := FileName(at[strings.LastIndexByte(at, '/')+1:], group)
+	_, err := fileName(at[strings.LastIndexByte(at, '/')+1:], group)
 	return err
 }
 
@@ -35,7 +35,7 @@ func (t *target) Write(ctx context.Context, dir string) error {
 		if err := os.Mkdir(at, 0o777); err != nil {
 			return err
 		}
-		b, err := b2nd.Create(filepath.Join(at, GroupFile), GroupSpec(item.Attrs), nil)
+		b, err := b2nd.Create(filepath.Join(at, groupFile), groupSpec(item.Attrs), nil)
 		if err != nil {
 			return err
 		}
@@ -65,7 +65,7 @@ func (d arrayFiles) Drop(key, ext string) error {
 func place(dir, path string, group bool) (string, error) {
 	parts := strings.FieldsFunc(path, func(r rune) bool { return r == '/' })
 	for i, name := range parts {
-		file, err := FileName(name, group || i < len(parts)-1)
+		file, err := fileName(name, group || i < len(parts)-1)
 		if err != nil {
 			return "", err
 		}

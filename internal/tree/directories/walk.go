@@ -28,14 +28,14 @@ func (d *directory) Walk(ctx context.Context, path string, o *tree.WalkOptions, 
 	if object == "" {
 		return w.group(root, "/")
 	}
-	if file, err := ArrayFile(root, path); err == nil {
+	if file, err := arrayFile(root, path); err == nil {
 		return w.member(file, detect.B2ND, "/"+object, "")
 	}
-	if in, rest, ok := Bcolz(root, path); ok {
+	if in, rest, ok := inBcolz(root, path); ok {
 		at := strings.TrimSuffix(strings.TrimSuffix("/"+object, rest), "/")
 		return w.member(in, detect.Bcolz, at, rest)
 	}
-	dir, err := Group(root, path)
+	dir, err := groupDir(root, path)
 	if err != nil {
 		return err
 	}
@@ -103,7 +103,7 @@ func (w *walk) entry(x os.DirEntry, path, under string) error {
 			return err
 		}
 		return w.visit.Leaf(tree.Entry{Path: array, Kind: tree.Link, LinkKind: "symbolic", Target: target})
-	case err == nil && name == GroupFile:
+	case err == nil && name == groupFile:
 		return nil
 	case err == nil && strings.HasSuffix(name, detect.ArrayExt):
 		return w.member(path, detect.B2ND, array, "")

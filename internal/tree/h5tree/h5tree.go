@@ -28,7 +28,7 @@ func Format() tree.Format {
 		Target: newTarget,
 
 		CheckCreate: func(_ ndarray.Spec, o *tree.CreateOptions) error {
-			if err := CheckNamed(o.File, o.Path); err != nil {
+			if err := checkNamed(o.File, o.Path); err != nil {
 				return err
 			}
 			return o.Check(tree.Creates{InPlace: true, Elsewhere: true})
@@ -46,8 +46,8 @@ func Creation(o *tree.CreateOptions) *hdf5.CreateOptions {
 	return &hdf5.CreateOptions{Name: o.Name, Library: o.Library, Stripes: o.Stripes, StripeOf: o.StripeOf, Mappings: o.Mappings, External: o.External}
 }
 
-// CheckNamed returns an error for the path of the root of a file.
-func CheckNamed(file, path string) error { return tree.CheckNamed("an HDF5 file can hold", file, path) }
+// checkNamed returns an error for the path of the root of a file.
+func checkNamed(file, path string) error { return tree.CheckNamed("an HDF5 file can hold", file, path) }
 
 // Holder is the ability of a trusted tree to hand out its file.
 type Holder interface {
@@ -178,7 +178,7 @@ func (t *file) Open(ctx context.Context, path string, o *tree.ArrayOptions) (nda
 	}
 	err := tree.CheckTyped(detect.HDF5, o)
 	if t.alone || t.s.Trust != nil {
-		err = errors.Join(CheckNamed(t.s.Name, path), err)
+		err = errors.Join(checkNamed(t.s.Name, path), err)
 	}
 	switch {
 	case err != nil:
