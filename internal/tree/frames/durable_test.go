@@ -1,4 +1,4 @@
-package opened_test
+package frames_test
 
 import (
 	"errors"

@@ -1,4 +1,4 @@
-package opened_test
+package h5tree_test
 
 import (
 	"bytes"
@@ -84,9 +84,9 @@ print(json.dumps(r))`, filetest.In(dir, "x.h5")).Output()
 	}
 	require.Greater(t, len(names), 400)
 	slices.Sort(names)
-	s := serveDir(t, dir)
+	url := filetest.Serve(t, dir)
 	for way, u := range map[string]*hyperslab.Untrusted{"trusted": nil, "untrusted": {InProcess: true}, "worker": {}} {
-		for _, location := range []string{filetest.In(dir, "x.h5"), s.URL + "/x.h5"} {
+		for _, location := range []string{filetest.In(dir, "x.h5"), url + "/x.h5"} {
 			t.Run(way+" "+location[:4], func(t *testing.T) {
 				f, err := hyperslab.OpenTree(bg, location, &hyperslab.OpenOptions{Untrusted: u})
 				require.NoError(t, err)

@@ -1,4 +1,4 @@
-package opened_test
+package h5tree_test
 
 import (
 	"errors"

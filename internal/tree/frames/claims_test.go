@@ -1,6 +1,6 @@
 // Tests of metalayers whose decompressed size is much larger than their stored size.
 
-package opened_test
+package frames_test
 
 import (
 	"context"

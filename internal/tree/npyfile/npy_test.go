@@ -1,4 +1,4 @@
-package opened_test
+package npyfile_test
 
 import (
 	"errors"
@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hyperslab/hyperslab"
+	"github.com/hyperslab/hyperslab/internal/testkit/filetest"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -64,14 +65,14 @@ func TestNPY(t *testing.T) {
 		require.NoError(t, a.Close())
 	})
 	t.Run("URL", func(t *testing.T) {
-		s := serveDir(t, filepath.Dir(file))
-		a, err := hyperslab.Open(bg, s.URL+"/x.npy", nil)
+		url := filetest.Serve(t, filepath.Dir(file))
+		a, err := hyperslab.Open(bg, url+"/x.npy", nil)
 		require.NoError(t, err)
 		got := make([]int32, 3)
 		require.NoError(t, ndarray.Read(bg, a, got, ndarray.Region{Start: []int64{0, 0}, Shape: []int64{1, 3}}))
 		require.Equal(t, want[:3], got)
 		require.NoError(t, a.Close())
-		for e, err := range hyperslab.Walk(bg, s.URL+"/x.npy", nil) {
+		for e, err := range hyperslab.Walk(bg, url+"/x.npy", nil) {
 			require.NoError(t, err)
 			require.Equal(t, []int64{2, 3}, e.Meta.Shape)
 		}
