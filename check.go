@@ -242,7 +242,8 @@ func Recover(ctx context.Context, dst, src string, o *RecoverOptions) (*RecoverR
 	}
 	out := &RecoverReport{
 		Source: r.Source, Destination: r.Destination, Format: Format(r.Format),
-		Arrays: r.Arrays, Chunks: r.Chunks, Certain: r.Certain, Unverified: r.Unverified, Guessed: r.Guessed, Lost: r.Lost, LostObjects: r.LostObjects,
+		Arrays: r.Arrays, Chunks: r.Chunks,
+		Certain: r.Certain, Unverified: r.Unverified, Guessed: r.Guessed, Lost: r.Lost, LostObjects: r.LostObjects,
 		Findings: findings(r.Findings), NumFindings: r.NumFindings, Complete: r.ExitCode() == recovery.ExitWhole,
 	}
 	return out, nil
@@ -318,7 +319,8 @@ func publicPlan(p *recovery.Plan) *RepairPlan {
 	out := &RepairPlan{Size: p.Size, Digest: p.Digest, Result: p.Result}
 	for _, c := range p.Changes {
 		out.Changes = append(out.Changes, RepairChange{
-			Offset: c.Offset, Old: c.Old, New: c.New, Structure: c.Structure, Object: c.Object, Reason: c.Reason, Certain: c.Certainty == recovery.Certain,
+			Offset: c.Offset, Old: c.Old, New: c.New, Structure: c.Structure, Object: c.Object,
+			Reason: c.Reason, Certain: c.Certainty == recovery.Certain,
 		})
 	}
 	return out
@@ -327,7 +329,10 @@ func publicPlan(p *recovery.Plan) *RepairPlan {
 func (p *RepairPlan) internal() *recovery.Plan {
 	out := &recovery.Plan{Size: p.Size, Digest: p.Digest, Result: p.Result}
 	for _, c := range p.Changes {
-		x := recovery.Change{Offset: c.Offset, Old: c.Old, New: c.New, Structure: c.Structure, Object: c.Object, Reason: c.Reason, Certainty: recovery.Guessed}
+		x := recovery.Change{
+			Offset: c.Offset, Old: c.Old, New: c.New, Structure: c.Structure, Object: c.Object,
+			Reason: c.Reason, Certainty: recovery.Guessed,
+		}
 		if c.Certain {
 			x.Certainty = recovery.Certain
 		}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/hyperslab/hyperslab/cblosc"
 	"github.com/hyperslab/hyperslab/internal/format"
+	"github.com/hyperslab/hyperslab/internal/location/locate"
 	"github.com/hyperslab/hyperslab/internal/sandbox/worker"
 	"github.com/hyperslab/hyperslab/internal/tree"
 	"github.com/hyperslab/hyperslab/internal/tree/opened"
@@ -81,7 +82,7 @@ func OpenReaderAt(ctx context.Context, r io.ReaderAt, size int64, name, object s
 	if x.Untrusted == nil {
 		x.Untrusted = new(Untrusted)
 	}
-	return opened.Reader(ctx, r, size, name, object, x.internal())
+	return opened.Reader(ctx, r, size, locate.Location{File: name, Object: object}, x.internal())
 }
 
 // Errors of untrusted files and workers, for errors.Is.

@@ -59,40 +59,7 @@ func add(ctx context.Context, spec ndarray.Spec, o Options) (_ *Draft, err error
 			err = errors.Join(err, d.discard())
 		}
 	}()
-	replace, target := false, file
-	if !o.InPlace {
-		if replace, err = replacesIn(ctx, file, object, o.Overwrite); err != nil {
-			return nil, err
-		}
-		if a.source, err = regularfile.Observe(file); err != nil {
-			return nil, err
-		}
-		if d.out, err = atomicfile.Create(ctx, file, atomicfile.Options{Overwrite: true, Lock: a.lock, Own: o.Lock == nil}); err != nil {
-			return nil, err
-		}
-		target = d.out.Path()
-		if err := atomicfile.Copy(ctx, target, file); err != nil {
-			return nil, err
-		}
-	}
-	if a.file, err = h5tree.OpenWritable(ctx, target); err != nil {
-		return nil, err
-	}
-	if o.InPlace { // libhdf5 does not also open the file for reading
-		if replace, err = replaces(a.file.Root(), object, o.Overwrite); err != nil {
-			return nil, err
-		}
-	}
-	a.begun = true
-	switch {
-	case replace && o.InPlace: // so that Close without Commit can restore the old object
-		if a.aside, err = freeName(a.file.Root(), object); err == nil {
-			err = a.file.Root().MoveLink(object, a.file.Root(), a.aside)
-		}
-	case replace:
-		err = a.file.Root().Unlink(object) // first, so that the array can use its space
-	}
-	if err != nil {
+	if err := d.prepare(ctx, file, &o); err != nil {
 		return nil, err
 	}
 	d.Array, err = tree.NewArray(hdf5.CreateIn(a.file, object, spec, h5tree.Creation(&o.CreateOptions)))
@@ -100,6 +67,47 @@ func add(ctx context.Context, spec ndarray.Spec, o Options) (_ *Draft, err error
 		d.stripes = striped.Paths(file, o.Stripes)
 	}
 	return d, err
+}
+
+// prepare opens the file, or the copy of it that Commit moves over the file, and unlinks the object
+// that the array replaces.
+func (d *Draft) prepare(ctx context.Context, file string, o *Options) (err error) {
+	a := d.addition
+	replace, target := false, file
+	if !o.InPlace {
+		if replace, err = replacesIn(ctx, file, a.object, o.Overwrite); err != nil {
+			return err
+		}
+		if a.source, err = regularfile.Observe(file); err != nil {
+			return err
+		}
+		if d.out, err = atomicfile.Create(ctx, file, atomicfile.Options{Overwrite: true, Lock: a.lock, Own: o.Lock == nil}); err != nil {
+			return err
+		}
+		target = d.out.Path()
+		if err := atomicfile.Copy(ctx, target, file); err != nil {
+			return err
+		}
+	}
+	if a.file, err = h5tree.OpenWritable(ctx, target); err != nil {
+		return err
+	}
+	if o.InPlace { // libhdf5 does not also open the file for reading
+		if replace, err = replaces(a.file.Root(), a.object, o.Overwrite); err != nil {
+			return err
+		}
+	}
+	a.begun = true
+	switch {
+	case !replace:
+		return nil
+	case o.InPlace: // so that Close without Commit can restore the old object
+		if a.aside, err = freeName(a.file.Root(), a.object); err != nil {
+			return err
+		}
+		return a.file.Root().MoveLink(a.object, a.file.Root(), a.aside)
+	}
+	return a.file.Root().Unlink(a.object) // first, so that the array can use its space
 }
 
 // hold locks the file until release. Drafts of this process can add different objects in place at

@@ -59,7 +59,8 @@ func create(ctx context.Context, location string, spec ndarray.Spec, o Options) 
 	if o.Format == "" {
 		var ok bool
 		if o.Format, ok = detect.Name(l.File); !ok {
-			return nil, fmt.Errorf("%w: extension %q: got no known format, want .b2nd, .caterva, .h5, .bcolz or .npy", ndarray.ErrParam, strings.ToLower(filepath.Ext(l.File)))
+			ext := strings.ToLower(filepath.Ext(l.File))
+			return nil, fmt.Errorf("%w: extension %q: got no known format, want .b2nd, .caterva, .h5, .bcolz or .npy", ndarray.ErrParam, ext)
 		}
 	}
 	f, err := opener.All().Creator(o.Format)

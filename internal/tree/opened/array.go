@@ -133,19 +133,19 @@ func shardSource(file, format string, o *Options) (*tree.Source, error) {
 	return tree.Shards(file, format, o.Shards)
 }
 
-// Reader opens the array at a path of an untrusted file of size bytes that r reads. name is the
-// name of the file in messages.
-func Reader(ctx context.Context, r io.ReaderAt, size int64, name, path string, o *Options) (*ndarray.Array, error) {
-	at := locate.Location{File: name, Object: path}.String()
+// Reader opens an array of an untrusted file of size bytes that r reads. l is its location in
+// messages.
+func Reader(ctx context.Context, r io.ReaderAt, size int64, l locate.Location, o *Options) (*ndarray.Array, error) {
+	at := l.String()
 	trust, err := o.checkUntrusted(ctx)
 	if err != nil {
 		return nil, ndarray.Wrap("open untrusted", at, err)
 	}
-	s, err := tree.Reader(ctx, r, size, name, trust)
+	s, err := tree.Reader(ctx, r, size, l.File, trust)
 	if err != nil {
 		return nil, ndarray.Wrap("open untrusted", at, err)
 	}
-	a, err := untrustedArrayIn(ctx, s, path, o)
+	a, err := untrustedArrayIn(ctx, s, l.Object, o)
 	return a, ndarray.Wrap("open untrusted", at, err)
 }
 

@@ -18,8 +18,8 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
-// Tree is an open file, or a group in it, with the location at which it was opened. Its methods
-// return the errors of the tree in an *ndarray.Error with the location.
+// Tree is an open file, or a group in it, with the location at which it was opened. The methods
+// All, Array, GroupAttrs and Metadata return errors in an *ndarray.Error with the location.
 type Tree struct {
 	tree.Tree
 	Format    string // of the file; detect.B2ND for a Caterva array
