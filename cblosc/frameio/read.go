@@ -12,6 +12,7 @@ import (
 
 	"github.com/hyperslab/hyperslab/cblosc"
 	"github.com/hyperslab/hyperslab/internal/chunked/budget"
+	"github.com/hyperslab/hyperslab/internal/chunked/readahead"
 	"github.com/hyperslab/hyperslab/internal/format"
 	"github.com/hyperslab/hyperslab/internal/format/cframe"
 	"github.com/hyperslab/hyperslab/internal/format/chunk"
@@ -83,6 +84,35 @@ func (f *Frame) Special(i int64) cblosc.Special {
 		return cblosc.NotSpecial
 	}
 	return cblosc.Special(f.offsets[i].Special())
+}
+
+// Repeated returns the value of chunk i, of TypeSize bytes, if the chunk is stored as one value of
+// all its items, for example in an array of a fill value. It reads the header and the value of
+// chunks that are as short as those two. It returns nil for all other chunks, for corrupt ones, and
+// for all chunks of sparse frames and remote files, where a read of each header would be slow.
+func (f *Frame) Repeated(i int64) (value []byte) {
+	n := chunk.ExtendedHeaderSize + f.TypeSize()
+	if f.index(i) != nil || f.space == nil || int64(f.space[i]) != int64(n) || f.distant() {
+		return nil
+	}
+	err := f.workers.with(func(w *worker) error {
+		var v values
+		err := f.load(w, &v, i)
+		if err == nil && v.h.Special == chunk.RepeatedValue {
+			value = slices.Clone(v.value)
+		}
+		return err
+	})
+	if err != nil {
+		return nil // the error of the read that follows
+	}
+	return value
+}
+
+// distant reports whether the file is remote, so that each read can be a request.
+func (f *Frame) distant() bool {
+	s, ok := f.src.(*fileSource)
+	return ok && readahead.Of(s.r) != nil
 }
 
 // specialChunk makes the chunk that a special offset represents.

@@ -537,8 +537,8 @@ func (b *backend) ChunkBytes(ctx context.Context, n int64) (bytes int64, err err
 	return bytes, errors.Join(err, ctx.Err())
 }
 
-// Uniform uses chunks that the frame stores only as an entry in its index, and an array that is not
-// written yet. It has no other information if C-Blosc2 reads the array.
+// Uniform uses chunks that the frame stores only as an entry in its index or as one repeated value,
+// and an array that is not written yet. It has no other information if C-Blosc2 reads the array.
 func (b *backend) Uniform(ctx context.Context, _ ndarray.Region) (uniform func(r ndarray.Region) bool, err error) {
 	if b.engine.unwritten() {
 		return func(ndarray.Region) bool { return true }, ctx.Err()
@@ -552,16 +552,28 @@ func (b *backend) Uniform(ctx context.Context, _ ndarray.Region) (uniform func(r
 	return uniform, errors.Join(err, ctx.Err())
 }
 
-// uniformIn uses the index of a frame. The kinds of chunks are the frame's; cblosc.NotSpecial is
-// grid.Different.
+// mostValues is the maximum number of different repeated values that uniformIn distinguishes. The
+// chunks of other values are read.
+const mostValues = 1 << 10
+
+// uniformIn uses the index of a frame and its chunks of one repeated value. The kinds of chunks are
+// the frame's; cblosc.NotSpecial is grid.Different. Each repeated value has a negative kind.
 func uniformIn(f *frameio.Frame, m *ndarray.Meta) (func(r ndarray.Region) bool, error) {
 	g, err := grid.New(m.Shape, m.ChunkShape)
 	if err != nil || m.ChunkShape == nil || g.NumChunks() != f.NumChunks() {
 		return nil, err
 	}
+	values := make(map[string]int)
 	return grid.Uniform[ndarray.Region](g, func(yield func(int64, int) bool) {
 		for i := range f.NumChunks() {
-			if !yield(i+1, int(f.Special(i))) {
+			kind := int(f.Special(i))
+			if value := f.Repeated(i); value != nil {
+				if kind = values[string(value)]; kind == 0 && len(values) < mostValues {
+					kind = -1 - len(values)
+					values[string(value)] = kind
+				}
+			}
+			if !yield(i+1, kind) {
 				return
 			}
 		}

@@ -296,7 +296,7 @@ func (r *reader) ChunkBytes(ctx context.Context, n int64) (int64, error) {
 	return bytes, errors.Join(err, ctx.Err())
 }
 
-// Uniform uses chunks that the frame stores only as an entry in its index.
+// Uniform uses chunks that the frame stores only as an entry in its index or as one repeated value.
 func (r *reader) Uniform(ctx context.Context, _ ndarray.Region) (func(r ndarray.Region) bool, error) {
 	if r.objects != nil || r.unreadable != nil {
 		return nil, ctx.Err()

@@ -24,6 +24,10 @@
 // The metadata defines the array. Chunk files that remain from a longer array are ignored, and an
 // array with a missing chunk file is corrupt. The fill value is bcolz's dflt.
 //
+// bcolz stores each chunk, also those of the fill value, and the header of a Blosc1 chunk does not
+// mark equal elements. Therefore the arrays have no ndarray.UniformTeller, and each chunk of a
+// constant array is decoded.
+//
 // Attributes are those of __attrs__ in JSON: strings, booleans, int64 (uint64 if necessary),
 // float64, and lists of equal lengths of one of these. null, objects and mixed lists are listed as
 // unsupported, and copied unchanged to other carrays and to Blosc2 frames. Other files in meta/ are
