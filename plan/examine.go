@@ -20,6 +20,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/hyperslab/hyperslab/internal/grid"
+	"github.com/hyperslab/hyperslab/internal/grid/boxes"
 	"github.com/hyperslab/hyperslab/internal/location/urlfile"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
@@ -73,7 +74,14 @@ func (p *Plan) chunks(ctx context.Context, part *ndarray.Array, box ndarray.Regi
 	size := int64(part.DType().Size)
 	most, _ := grid.Product(clip(last.Chunks, box.Shape))
 	workers := max(1, min(int64(o.Workers), p.Memory/(most*size), r.Chunks))
-	sums := make([][sha256.Size]byte, r.Chunks)
+	uniform, err := part.Uniform(ctx)
+	if err != nil && (p.Operation != "verify" || !corrupt(err)) { // verify reports the error of each chunk
+		return err
+	}
+	var sums [][sha256.Size]byte
+	if p.Operation == "checksum" {
+		sums = make([][sha256.Size]byte, r.Chunks)
+	}
 	var mu sync.Mutex
 	progress := ndarray.Progress{TotalBytes: part.NBytes(), TotalUnits: r.Chunks}
 	next := int64(0)
@@ -81,6 +89,7 @@ func (p *Plan) chunks(ctx context.Context, part *ndarray.Array, box ndarray.Regi
 	for range workers {
 		group.Go(func() error {
 			buf := make([]byte, most*size)
+			known := make(map[string][sha256.Size]byte) // digests of chunks of equal elements
 			for {
 				mu.Lock()
 				n := next
@@ -91,11 +100,14 @@ func (p *Plan) chunks(ctx context.Context, part *ndarray.Array, box ndarray.Regi
 				}
 				at := stage.region(box.Shape, n)
 				b := buf[:at.NumElems()*size]
-				err := part.ReadRegion(gctx, b, at, 1)
+				same := uniform != nil && uniform(at)
+				err := read(gctx, part, b, at, same)
 				if err != nil && (p.Operation != "verify" || !corrupt(err)) {
 					return err
 				}
-				sums[n] = sha256.Sum256(b)
+				if sums != nil {
+					sums[n] = digestOf(b, same, int(size), known)
+				}
 				mu.Lock()
 				if err != nil {
 					r.Corrupt++
@@ -126,6 +138,36 @@ func (p *Plan) chunks(ctx context.Context, part *ndarray.Array, box ndarray.Regi
 		r.SHA256 = hex.EncodeToString(h.Sum(nil))
 	}
 	return nil
+}
+
+// read reads a region, or only its first element if all elements are known to be equal.
+func read(ctx context.Context, a *ndarray.Array, dst []byte, at ndarray.Region, same bool) error {
+	if same {
+		at = ndarray.Region{Start: at.Start, Shape: slices.Repeat([]int64{1}, len(at.Start))}
+		dst = dst[:a.DType().Size]
+	}
+	return a.ReadRegion(ctx, dst, at, 1)
+}
+
+// mostKnown is the maximum number of digests of chunks of equal elements that are kept.
+const mostKnown = 1 << 10
+
+// digestOf returns the SHA-256 of the elements b of a chunk. If they are the same, only the first
+// one is set, and the digest is computed once for each value and number of elements.
+func digestOf(b []byte, same bool, size int, known map[string][sha256.Size]byte) [sha256.Size]byte {
+	if !same {
+		return sha256.Sum256(b)
+	}
+	key := fmt.Sprintf("%d %x", len(b), b[:size])
+	sum, ok := known[key]
+	if !ok {
+		boxes.Repeat(b, b[:size])
+		sum = sha256.Sum256(b)
+		if len(known) < mostKnown {
+			known[key] = sum
+		}
+	}
+	return sum
 }
 
 // corrupt reports whether err is an error of the file's content, and not of the system.

@@ -3,6 +3,7 @@
 package plan
 
 import (
+	"bytes"
 	"container/list"
 	"context"
 	"errors"
@@ -50,6 +51,19 @@ type part struct {
 type openedPart struct {
 	ndarray.Backend
 	chunked.Reader
+
+	once    sync.Once
+	uniform func(r ndarray.Region) bool // nil: unknown; set by uniformIn
+}
+
+// uniformIn reports whether the elements of a region of the part are known to be equal.
+func (b *openedPart) uniformIn(ctx context.Context, r ndarray.Region) (ok bool, err error) {
+	b.once.Do(func() {
+		if u, ok := ndarray.As[ndarray.UniformTeller](b.Backend); ok {
+			b.uniform, err = u.Uniform(ctx, ndarray.Whole(b.Meta().Shape))
+		}
+	})
+	return b.uniform != nil && b.uniform(r), err
 }
 
 // openPart opens the part at a path or URL.
@@ -65,7 +79,7 @@ func openPart(ctx context.Context, path string, inHDF5 bool) (*openedPart, error
 	if !ok {
 		return nil, errors.Join(fmt.Errorf("%w: a part of format %s", errors.ErrUnsupported, a.Meta().Format), a.Close())
 	}
-	return &openedPart{a.Backend(), chunks}, nil
+	return &openedPart{Backend: a.Backend(), Reader: chunks}, nil
 }
 
 // use calls f with an open part.
@@ -139,10 +153,7 @@ func (j *joined) ReadRegion(ctx context.Context, dst []byte, r ndarray.Region, w
 	var buf []byte
 	return j.each(r, func(shard int64, box ndarray.Region) error {
 		shared, _ := grid.Box(box).Intersect(grid.Box(r))
-		own := ndarray.Region(shared.Clone())
-		for i := range own.Start {
-			own.Start[i] -= box.Start[i]
-		}
+		own := inside(box, r)
 		return j.use(ctx, shard, func(b *openedPart) error {
 			if err := ctx.Err(); err != nil {
 				return err
@@ -161,6 +172,44 @@ func (j *joined) ReadRegion(ctx context.Context, dst []byte, r ndarray.Region, w
 			return nil
 		})
 	})
+}
+
+// Uniform implements ndarray.UniformTeller. A region is uniform if it is in each part and if the
+// first elements in all parts are equal. An error counts as not uniform, because the read that
+// follows returns it.
+func (j *joined) Uniform(ctx context.Context, _ ndarray.Region) (func(r ndarray.Region) bool, error) {
+	return func(r ndarray.Region) bool {
+		var first []byte
+		err := j.each(r, func(shard int64, box ndarray.Region) error {
+			own := inside(box, r)
+			one := make([]byte, j.meta.DType.Size)
+			return j.use(ctx, shard, func(b *openedPart) error {
+				ok, err := b.uniformIn(ctx, own)
+				if err == nil && ok && own.NumElems() < r.NumElems() {
+					err = b.ReadRegion(ctx, one, ndarray.Region{Start: own.Start, Shape: slices.Repeat([]int64{1}, len(own.Start))}, 1)
+				}
+				if err == nil && (!ok || first != nil && !bytes.Equal(first, one)) {
+					err = errDiffer
+				}
+				first = one
+				return err
+			})
+		})
+		return err == nil
+	}, ctx.Err()
+}
+
+// errDiffer ends the search of Uniform.
+var errDiffer = errors.New("elements may differ")
+
+// inside returns the elements of r in the box of a shard, as a region of its part.
+func inside(box, r ndarray.Region) ndarray.Region {
+	shared, _ := grid.Box(box).Intersect(grid.Box(r))
+	own := ndarray.Region(shared.Clone())
+	for i := range own.Start {
+		own.Start[i] -= box.Start[i]
+	}
+	return own
 }
 
 // each calls f for each shard that touches r, in row-major order.
