@@ -58,6 +58,12 @@ type Finding struct {
 	Chunk  int64   // number of the chunk in index order; -1 if the finding is not about a chunk
 	Coords []int64 // first element of that chunk, one index per dimension; nil if unknown
 
+	// Consequence reports whether this error follows from the last one before it in the list that
+	// follows from none: a chunk from an error in its index, a structure from an error in the one
+	// that contains its address, a missing part from the end of a truncated file. It is false from
+	// Recover.
+	Consequence bool
+
 	// Certainty of the recovered data, from Recover: "certain" if a checksum or redundant structure
 	// confirms it, "unverified" if it is valid but no checksum confirms the values, "guessed" if it
 	// is likely, inferred from the remaining data, and "lost" if it is not in the new file, where

@@ -115,6 +115,10 @@ type Finding struct {
 	Chunk  int64   // number of the chunk in index order; -1 if the location is not a chunk
 	Coords []int64 // first element of that chunk, one index per dimension; nil without an array
 
+	// Consequence reports whether this error follows from the last one before it in Report.Damages
+	// that follows from none.
+	Consequence bool
+
 	Certainty string // of recovered data, from package recovery; "" from File
 	Err       error
 }
