@@ -212,6 +212,7 @@ func netCDFClassic(path string) bool {
 
 // addMember adds the report of a member.
 func (r *Report) addMember(m member, x *Report, o Options) error {
+	fold(x.Damages)
 	if filepath.Base(m.path) == detect.GroupFile {
 		x.Arrays = 0 // the attributes of a group
 	}

@@ -12,7 +12,6 @@ import (
 	"math"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/h5/filter"
@@ -137,31 +136,13 @@ func (u *h5File) structure(ctx context.Context) (bool, error) {
 	if errors.Is(err, format.ErrUnsupported) || newer(err) || errors.Is(err, format.ErrLimit) {
 		return false, bad("metadata", err)
 	}
-	// Check stops at the first error, but Describe continues.
-	d := h5file.Describe(u.f, u.size)
-	reported := false
-	for name, c := range d.Complaints() {
-		reported = true
-		_, what, below := strings.Cut(name, "/") // without the name of the root field
-		if !below {
-			what = "metadata"
-		}
-		if err := u.job.note(Finding{What: what, Offset: c.Offset, Chunk: -1, Err: complaint(c.Complaint)}); err != nil {
-			return false, err
-		}
+	// Check stops at the first error, but complaints continues.
+	found, object, stopped := u.complaints()
+	if stopped == nil && !found {
+		stopped = u.job.note(Finding{Object: object, What: "metadata", Offset: -1, Chunk: -1, Err: err})
 	}
-	if !reported {
-		return false, bad("metadata", err)
-	}
-	return false, nil
+	return false, stopped
 }
-
-// complaint is the error of a field in a description.
-type complaint string
-
-func (c complaint) Error() string { return string(c) }
-
-func (c complaint) Is(target error) bool { return target == format.ErrCorrupt }
 
 // dataset is a unit: the chunks, or pieces, of one dataset.
 type dataset struct {

@@ -78,6 +78,9 @@ func isContent(err error) bool {
 	return errors.As(err, new(*format.Error)) || errors.As(err, new(*cblosc.Error)) || errors.Is(err, ndarray.ErrCorrupt) || errors.Is(err, errors.ErrUnsupported)
 }
 
+// zipMember is Finding.What for a member of a ZIP file.
+const zipMember = "member"
+
 // checksum compares the CRC-32 of a member of a ZIP file.
 func (j *job) checksum(m b2store.Member) error {
 	r, err := j.store.FrameOf(m)
@@ -90,7 +93,7 @@ func (j *job) checksum(m b2store.Member) error {
 	}
 	j.report.Checksums++
 	if got := sum.Sum32(); got != m.CRC {
-		return j.note(Finding{Object: m.Name, What: "member", Offset: m.Offset, Chunk: -1, Err: &format.Error{
+		return j.note(Finding{Object: m.Name, What: zipMember, Offset: m.Offset, Chunk: -1, Err: &format.Error{
 			Format: "b2z file", What: fmt.Sprintf("CRC-32 of %.60q", m.Name), Offset: m.Offset, Got: fmt.Sprintf("%#08x", got), Want: fmt.Sprintf("%#08x", m.CRC), Err: format.ErrCorrupt,
 		}})
 	}

@@ -3,7 +3,6 @@
 package verify
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -235,11 +234,8 @@ func file(ctx context.Context, path string, o *Options) (*Report, error) {
 	if err := digests(ctx, path, opts, r); err != nil {
 		return nil, err
 	}
-	for _, list := range [][]Finding{r.Damages, r.Unchecked} {
-		slices.SortStableFunc(list, func(a, b Finding) int {
-			return cmp.Or(cmp.Compare(a.Object, b.Object), cmp.Compare(a.Chunk, b.Chunk), cmp.Compare(a.Offset, b.Offset))
-		})
-	}
+	fold(r.Damages)
+	slices.SortStableFunc(r.Unchecked, byPlace)
 	return r, nil
 }
 

@@ -53,16 +53,23 @@ var anything = Policy{ExternalLinks: true, UserLinks: true, ExternalFiles: true,
 // number. Structures come in the order of the traversal, and nested structures are visited
 // separately too. It reads as much as it can and returns the first error in the file.
 func Structures(r io.ReaderAt, size int64, visit func(format.Field)) error {
+	_, err := ObjectStructures(r, size, func(_ string, f format.Field) { visit(f) })
+	return err
+}
+
+// ObjectStructures is Structures with the path of the object through which a structure is reached
+// first, "" for structures of the file as a whole. It returns this path for the first error too.
+func ObjectStructures(r io.ReaderAt, size int64, visit func(object string, f format.Field)) (object string, err error) {
 	_, rd, err := open(r, size, nil, true)
 	for _, f := range rd.fields {
-		visit(f)
+		visit("", f)
 	}
 	if err != nil {
-		return err
+		return "", err
 	}
-	rd.fields, rd.visit = nil, visit
+	rd.fields, rd.visit = nil, func(f format.Field) { visit(rd.path, f) }
 	rd.everything(anything)
-	return rd.first
+	return rd.firstIn, rd.first
 }
 
 // shown reports whether f or any field below it has a complaint.

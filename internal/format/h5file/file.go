@@ -299,6 +299,7 @@ func (r *reader) walk(yield func(Entry, error) bool) {
 	for len(stack) > 0 {
 		e := stack[len(stack)-1]
 		stack = stack[:len(stack)-1]
+		r.path = e.Path
 		if e.Link.Kind != HardLink {
 			if !yield(e, nil) {
 				return
@@ -309,7 +310,7 @@ func (r *reader) walk(yield func(Entry, error) bool) {
 		e.Object = o
 		var below []Entry
 		if o.Kind() == GroupKind {
-			before := r.first
+			before, in := r.first, r.firstIn
 			r.first = nil
 			r.links(o, func(l Link) bool {
 				if l.Kind == HardLink {
@@ -324,7 +325,7 @@ func (r *reader) walk(yield func(Entry, error) bool) {
 			if err == nil {
 				err = r.first
 			}
-			r.first = before
+			r.first, r.firstIn = before, in
 		}
 		if e.Path == "/" {
 			e.Link = Link{}

@@ -27,6 +27,8 @@ type reader struct {
 	visit     func(format.Field)    // receives the fields instead, if not nil
 	globals   map[Addr]*GlobalHeap  // collections read so far
 	first     error                 // first error of a traversal that continues after errors
+	firstIn   string                // path of the object of that error
+	path      string                // path of the object that a traversal is reading; "" before the first one
 	resolving bool                  // a shared message is being resolved
 
 	otherFile func(name string, offset int64) // Policy.OtherFile
@@ -79,7 +81,7 @@ func (r *reader) annotated(f format.Field) {
 // note keeps the first error of an operation that continues after errors.
 func (r *reader) note(err error) {
 	if r.first == nil {
-		r.first = err
+		r.first, r.firstIn = err, r.path
 	}
 }
 

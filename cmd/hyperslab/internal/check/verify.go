@@ -84,6 +84,8 @@ type PlaceDoc struct {
 	Chunk     *shell.JSONInt  `json:"chunk"`
 	Index     []shell.JSONInt `json:"index"`
 	Error     string          `json:"error"`
+
+	Consequences []PlaceDoc `json:"consequences"` // findings that follow from this one
 }
 
 // Verdicts of verifyFile.
@@ -94,6 +96,13 @@ const (
 	verdictNone    = "not checked"
 	verdictUnknown = "cannot be verified"
 )
+
+// mostFindings is the minimum number of findings that are collected, so that consequences do not
+// hide other causes.
+const mostFindings = 1000
+
+// mostConsequences is the maximum number of consequences of a finding that are written as text.
+const mostConsequences = 3
 
 type verifyFlags struct {
 	job       shell.JobFlags
@@ -117,8 +126,9 @@ func (a *app) verifyCommand() *cobra.Command {
 		Long: `verify checks the structure of files of every format without trusting any byte, decodes
 every chunk on all cores, compares all checksums, and lets the reference library open
 each object. Each error is listed with its location: the object, the chunk with its
-first element, and the offset in the file. The work is done in a sandbox, where the
-crash of a library is reported as an error of the file.
+first element, and the offset in the file. Errors that follow from another one, for
+example chunks of a corrupt index, are listed below it as consequences. The work is done
+in a sandbox, where the crash of a library is reported as an error of the file.
 
 External files of an HDF5 file and the source files of its virtual datasets are checked
 too, except with --untrusted. The first member of a family, multi or split set
@@ -175,7 +185,7 @@ were not checked.` + shell.BatchHelp,
 	f.StringVar(&o.digests, "digests", "", "`ACTION` for the digests in FILE.sha256: write or check")
 	f.BoolVarP(&o.force, "force", "f", false, "replace existing digests")
 	f.StringVar(&o.format, "format", "", "`FORMAT` of files with a corrupt beginning: b2nd, hdf5 or bcolz")
-	f.IntVarP(&o.most, "limit", "n", 20, "list at most `N` errors of a file, all if 0")
+	f.IntVarP(&o.most, "limit", "n", 20, "list at most `N` errors of a file, with 3 consequences of each; all if 0")
 	f.BoolVarP(&o.recursive, "recursive", "r", false, "show the verdict of each member of a directory, and totals")
 	o.batch.AddList(cmd, "also the files that `FILE` lists, one per line; - is standard input", "continue after a file that cannot be checked")
 	f.BoolVar(&o.cloud, "cloud", false, "report the layout for reads from an object store, and check no values")
@@ -191,7 +201,7 @@ func (o *verifyFlags) options() (*hyperslab.VerifyOptions, error) {
 		return nil, err
 	}
 	v := &hyperslab.VerifyOptions{
-		Format: hyperslab.Format(o.format), Workers: o.job.Jobs, Untrusted: o.untrusted, Isolated: o.sandbox, Memory: memory, MaxFindings: o.most,
+		Format: hyperslab.Format(o.format), Workers: o.job.Jobs, Untrusted: o.untrusted, Isolated: o.sandbox, Memory: memory, MaxFindings: max(o.most, mostFindings),
 	}
 	if o.job.Given && !o.sandbox {
 		return nil, shell.Usagef("--memory %s is the limit of the sandbox, which --sandbox=false turns off", o.job.Memory)
@@ -240,10 +250,10 @@ func (a *app) verify(cmd *cobra.Command, args []string, o *verifyFlags) error {
 		}
 		show := func(r *hyperslab.VerifyReport) {
 			row := newVerifyFile(r.Path)
-			row.fill(r)
+			row.fill(r, o.most)
 			doc.add(row)
 			if !o.json {
-				a.printVerdict(&row, r, o.job.Quiet)
+				a.printVerdict(&row, r, o)
 			}
 		}
 		members := false
@@ -315,18 +325,23 @@ func verifySource(ctx context.Context, source string, v *hyperslab.VerifyOptions
 	return r, errors.Join(err, done())
 }
 
-// fill copies a report.
-func (row *VerifyFile) fill(r *hyperslab.VerifyReport) {
+// fill copies a report with at most the given number of causes and of unchecked parts, all if it is
+// 0.
+func (row *VerifyFile) fill(r *hyperslab.VerifyReport, most int) {
 	row.Format = shell.OrNull(string(r.Format))
 	row.Arrays, row.Chunks, row.DecodedBytes, row.StoredBytes = shell.JSONInt(r.Arrays), shell.JSONInt(r.Chunks), shell.JSONInt(r.DecodedBytes), shell.JSONInt(r.StoredBytes)
 	row.Verified = r.ValuesVerified
 	row.Checksums, row.Digests = shell.JSONInt(r.Checksums), shell.JSONInt(r.Digests)
 	row.NumFindings, row.NumUnchecked = shell.JSONInt(r.NumFindings), shell.JSONInt(r.NumUnchecked)
-	for _, p := range r.Findings {
-		row.Findings = append(row.Findings, newPlaceDoc(p))
+	for _, c := range causes(r.Findings, most) {
+		d := newPlaceDoc(c[0])
+		for _, p := range c[1:] {
+			d.Consequences = append(d.Consequences, newPlaceDoc(p))
+		}
+		row.Findings = append(row.Findings, d)
 	}
-	for _, p := range r.Unchecked {
-		row.Unchecked = append(row.Unchecked, newPlaceDoc(p))
+	for _, c := range causes(r.Unchecked, most) {
+		row.Unchecked = append(row.Unchecked, newPlaceDoc(c[0]))
 	}
 	if r.Isolated {
 		row.Sandbox = shell.OrNull(r.Level)
@@ -344,6 +359,23 @@ func (row *VerifyFile) fill(r *hyperslab.VerifyReport) {
 	}
 }
 
+// causes returns each cause with its consequences, at most the given number of causes, all if it is
+// 0.
+func causes(list []hyperslab.Finding, most int) (groups [][]hyperslab.Finding) {
+	for i, p := range list {
+		switch {
+		case p.Consequence && len(groups) > 0:
+			last := &groups[len(groups)-1]
+			*last = list[i-len(*last) : i+1]
+		case len(groups) == most && most > 0:
+			return groups
+		default:
+			groups = append(groups, list[i:i+1])
+		}
+	}
+	return groups
+}
+
 // verifyCode returns the exit code for the report of one file.
 func verifyCode(r *hyperslab.VerifyReport) int {
 	switch {
@@ -356,7 +388,7 @@ func verifyCode(r *hyperslab.VerifyReport) int {
 }
 
 func newPlaceDoc(p hyperslab.Finding) PlaceDoc {
-	d := PlaceDoc{Object: shell.OrNull(p.Object), Structure: p.What, File: shell.OrNull(p.File), Index: shell.JSONShape(p.Coords), Error: p.Err.Error()}
+	d := PlaceDoc{Object: shell.OrNull(p.Object), Structure: p.What, File: shell.OrNull(p.File), Index: shell.JSONShape(p.Coords), Error: p.Err.Error(), Consequences: []PlaceDoc{}}
 	if p.Offset >= 0 {
 		d.Offset = (*shell.JSONInt)(&p.Offset)
 	}
@@ -367,8 +399,8 @@ func newPlaceDoc(p hyperslab.Finding) PlaceDoc {
 }
 
 // printVerdict writes the result of a file for users: one line, and one for each finding.
-func (a *app) printVerdict(row *VerifyFile, r *hyperslab.VerifyReport, quiet bool) {
-	if quiet && row.Verdict == verdictValid {
+func (a *app) printVerdict(row *VerifyFile, r *hyperslab.VerifyReport, o *verifyFlags) {
+	if o.job.Quiet && row.Verdict == verdictValid {
 		return
 	}
 	facts := []string{term.Plural(r.Arrays, "array"), term.Plural(r.Chunks, "chunk") + " checked", term.FormatBytes(r.DecodedBytes) + " decoded"}
@@ -386,14 +418,27 @@ func (a *app) printVerdict(row *VerifyFile, r *hyperslab.VerifyReport, quiet boo
 		}
 	}
 	fmt.Fprintf(a.Stdout, "%s: %s (%s)\n", term.Safe(row.Path), verdict, shell.Joined(facts))
-	list := func(what string, places []hyperslab.Finding, all int64) {
-		for _, p := range places {
-			fmt.Fprintf(a.Stdout, "  %s: %s\n", what, strings.ReplaceAll(term.SafeLines(p.String()), "\n", "\n    "))
-		}
-		if more := all - int64(len(places)); more > 0 {
-			fmt.Fprintf(a.Stdout, "  and %d more; -n 0 lists all\n", more)
+	a.printFindings("error", r.Findings, r.NumFindings, o.most)
+	a.printFindings("not checked", r.Unchecked, r.NumUnchecked, o.most)
+}
+
+// printFindings writes findings with the first of their consequences, all if most is 0.
+func (a *app) printFindings(what string, list []hyperslab.Finding, all int64, most int) {
+	line := func(indent, what string, p hyperslab.Finding) {
+		fmt.Fprintf(a.Stdout, "%s%s: %s\n", indent, what, strings.ReplaceAll(term.SafeLines(p.String()), "\n", "\n"+indent+"  "))
+	}
+	for _, c := range causes(list, most) {
+		all -= int64(len(c))
+		line("  ", what, c[0])
+		for i, p := range c[1:] {
+			if i == mostConsequences && most > 0 {
+				fmt.Fprintf(a.Stdout, "    and %s more; -n 0 lists all\n", term.Plural(int64(len(c)-1-i), "consequence"))
+				break
+			}
+			line("    ", "consequence", p)
 		}
 	}
-	list("error", r.Findings, r.NumFindings)
-	list("not checked", r.Unchecked, r.NumUnchecked)
+	if all > 0 {
+		fmt.Fprintf(a.Stdout, "  and %d more; -n 0 lists all\n", all)
+	}
 }

@@ -41,7 +41,7 @@ const (
 	SchemaRecover     = "hyperslab.recover/2"
 	SchemaRepair      = "hyperslab.repair/1"
 	SchemaDone        = "hyperslab.done/1"
-	SchemaVerify      = "hyperslab.verify/2"
+	SchemaVerify      = "hyperslab.verify/3"
 	SchemaCloud       = "hyperslab.cloud/1"
 	SchemaScan        = "hyperslab.scan/1"
 	SchemaBench       = "hyperslab.bench/1"
