@@ -89,7 +89,7 @@ files stay), 130 and 143 interrupted (temporary files are removed first).`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 		PersistentPreRunE: func(cmd *cobra.Command, args []string) error {
 			a.Name.Store(new(cmd.CommandPath()))
-			shell.NameFiles(cmd.CommandPath(), args)
+			shell.NameFiles(cmd.CommandPath(), args, cmd.Flags().Lookup("untrusted") != nil)
 			if err := shell.OneOf("--color", a.Color, term.ColorAuto, term.ColorAlways, term.ColorNever); err != nil {
 				return err
 			}

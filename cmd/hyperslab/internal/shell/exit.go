@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/term"
@@ -25,17 +26,24 @@ const (
 	exitOnSignal = 128 // plus the signal's number
 )
 
-// NameFiles sets the message for a crash of a C library during a command.
-func NameFiles(command string, args []string) {
+// NameFiles sets the message for a crash of a C library during a command. untrusted reports whether
+// the command has the flag --untrusted.
+func NameFiles(command string, args []string, untrusted bool) {
 	var files []string
 	for _, arg := range args {
 		if loc, err := locate.Parse(arg); err == nil {
 			if _, err := os.Stat(loc.File); err == nil {
-				files = append(files, term.Safe(loc.File))
+				if name := term.Safe(loc.File); !slices.Contains(files, name) {
+					files = append(files, name)
+				}
 			}
 		}
 	}
-	end := "; the file is corrupt or triggers a defect of the library, and --untrusted reads it in a sandbox"
+	way := "hyperslab verify checks it"
+	if untrusted {
+		way = "--untrusted reads it"
+	}
+	end := "; the file is corrupt or triggers a defect of the library, and " + way + " in a sandbox"
 	if len(files) == 0 {
 		files = []string{"its input"}
 	}
