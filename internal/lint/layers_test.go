@@ -28,6 +28,7 @@ var layers = []struct {
 	{"internal", 0, true},
 	{"internal/hdf5/h5check", 40, false},
 	{"internal/hdf5/h5copy", 50, false},
+	{"internal/hdf5/h5objects", 51, false},
 	{"internal/sandbox/worker", 12, false},
 	{"internal/format/detect", 20, false},
 	{"internal/files/atomicfile", 25, false},
