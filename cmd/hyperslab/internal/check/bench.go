@@ -50,7 +50,10 @@ const (
 	goalBalance = "balance"
 )
 
-type benchFlags struct {
+// benchJob is one run of bench.
+type benchJob struct {
+	*shell.App
+
 	job      shell.JobFlags
 	format   string
 	codecs   []string
@@ -67,8 +70,8 @@ type benchFlags struct {
 	json     bool
 }
 
-func (a *app) benchCommand() *cobra.Command {
-	var o benchFlags
+func newBench(a *shell.App) *cobra.Command {
+	j := &benchJob{App: a}
 	cmd := &cobra.Command{
 		Use:   "bench FILE[:/path][[SELECTION]]",
 		Short: "Measure codecs on your own data, and recommend one",
@@ -87,124 +90,124 @@ speed of --storage MB/s.` + shell.AddressHelp + shell.TwoArguments + shell.Slice
 		Args:              shell.Arity(1, 2),
 		ValidArgsFunction: shell.CompleteAddress,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.bench(cmd.Context(), shell.Address(args), &o)
+			return j.run(cmd.Context(), shell.Address(args))
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&o.format, "format", string(hyperslab.B2ND), "`FORMAT` to store it in: b2nd or hdf5")
-	f.StringSliceVar(&o.codecs, "codec", nil, "`CODECS`; of b2nd lz4, lz4hc, zstd and zlib are tried, of hdf5 deflate, zstd, lz4, lzf and blosc2/zstd")
-	f.IntSliceVar(&o.levels, "level", nil, "`LEVELS` of codecs that have levels (default 1,5,9)")
-	f.StringSliceVar(&o.shuffles, "shuffle", []string{"byte", "bit"}, "`KINDS` of shuffle: none, byte and bit")
-	f.StringArrayVar(&o.chunks, "chunks", nil, "`SHAPE` of a chunk; may be given several times (default: that of the array, and that of the format)")
-	f.StringVar(&o.sample, "sample", "32MiB", "maximum `BYTES` of the part in the middle of the array that is measured; also at most a ninth of --memory")
-	f.Float64VarP(&o.seconds, "seconds", "i", 0.2, "minimum `SECONDS` of writing, and of reading, for each measurement; the best run counts")
-	f.StringVar(&o.goal, "for", goalBalance, "`GOAL` of the recommendation: speed, ratio or balance")
-	f.Float64Var(&o.storage, "storage", 500, "for balance: speed of the storage in `MB/S`")
-	f.StringVar(&o.plot, "plot", "", "also draw ratio against speed into `FILE`.png or FILE.svg")
-	f.StringVar(&o.size, "size", "900x600", "`WIDTHxHEIGHT` of the picture in pixels")
-	f.BoolVarP(&o.force, "force", "f", false, "replace the picture if it exists")
-	o.job.Add(cmd, "no progress and no recommendation")
-	shell.JSONFlag(cmd, &o.json)
+	f.StringVar(&j.format, "format", string(hyperslab.B2ND), "`FORMAT` to store it in: b2nd or hdf5")
+	f.StringSliceVar(&j.codecs, "codec", nil, "`CODECS`; of b2nd lz4, lz4hc, zstd and zlib are tried, of hdf5 deflate, zstd, lz4, lzf and blosc2/zstd")
+	f.IntSliceVar(&j.levels, "level", nil, "`LEVELS` of codecs that have levels (default 1,5,9)")
+	f.StringSliceVar(&j.shuffles, "shuffle", []string{"byte", "bit"}, "`KINDS` of shuffle: none, byte and bit")
+	f.StringArrayVar(&j.chunks, "chunks", nil, "`SHAPE` of a chunk; may be given several times (default: that of the array, and that of the format)")
+	f.StringVar(&j.sample, "sample", "32MiB", "maximum `BYTES` of the part in the middle of the array that is measured; also at most a ninth of --memory")
+	f.Float64VarP(&j.seconds, "seconds", "i", 0.2, "minimum `SECONDS` of writing, and of reading, for each measurement; the best run counts")
+	f.StringVar(&j.goal, "for", goalBalance, "`GOAL` of the recommendation: speed, ratio or balance")
+	f.Float64Var(&j.storage, "storage", 500, "for balance: speed of the storage in `MB/S`")
+	f.StringVar(&j.plot, "plot", "", "also draw ratio against speed into `FILE`.png or FILE.svg")
+	f.StringVar(&j.size, "size", "900x600", "`WIDTHxHEIGHT` of the picture in pixels")
+	f.BoolVarP(&j.force, "force", "f", false, "replace the picture if it exists")
+	j.job.Add(cmd, "no progress and no recommendation")
+	shell.JSONFlag(cmd, &j.json)
 	shell.CompleteWords(cmd, "format", string(hyperslab.B2ND), string(hyperslab.HDF5))
 	shell.CompleteWords(cmd, "for", goalSpeed, goalRatio, goalBalance)
-	(&shell.UntrustedFlags{}).Add(a.App, cmd)
-	shell.AddDType(a.App, cmd)
+	(&shell.UntrustedFlags{}).Add(a, cmd)
+	shell.AddDType(a, cmd)
 	return cmd
 }
 
 // check checks the flags that do not depend on the array.
-func (o *benchFlags) check() error {
+func (j *benchJob) check() error {
 	err := errors.Join(
-		shell.OneOf("--format", o.format, string(hyperslab.B2ND), string(hyperslab.HDF5)),
-		shell.OneOf("--for", o.goal, goalSpeed, goalRatio, goalBalance),
+		shell.OneOf("--format", j.format, string(hyperslab.B2ND), string(hyperslab.HDF5)),
+		shell.OneOf("--for", j.goal, goalSpeed, goalRatio, goalBalance),
 	)
 	if err != nil {
 		return err
 	}
-	for _, kind := range o.shuffles {
+	for _, kind := range j.shuffles {
 		err = errors.Join(err, shell.OneOf("--shuffle", kind, "none", "byte", "bit"))
 	}
-	if o.codecs == nil {
-		o.codecs = []string{"lz4", "lz4hc", "zstd", "zlib"}
-		if o.format == string(hyperslab.HDF5) {
-			o.codecs = []string{"deflate", "zstd", "lz4", "lzf", "blosc2/zstd"}
+	if j.codecs == nil {
+		j.codecs = []string{"lz4", "lz4hc", "zstd", "zlib"}
+		if j.format == string(hyperslab.HDF5) {
+			j.codecs = []string{"deflate", "zstd", "lz4", "lzf", "blosc2/zstd"}
 		}
 	}
-	for _, codec := range o.codecs {
-		err = errors.Join(err, shell.OneOf("in "+o.format+" --codec", codec, convert.Codecs[hyperslab.Format(o.format)]...))
+	for _, codec := range j.codecs {
+		err = errors.Join(err, shell.OneOf("in "+j.format+" --codec", codec, convert.Codecs[hyperslab.Format(j.format)]...))
 	}
-	if o.levels == nil {
-		o.levels = []int{1, 5, 9}
+	if j.levels == nil {
+		j.levels = []int{1, 5, 9}
 	}
 	switch {
 	case err != nil:
 		return err
-	case !(o.seconds >= 0 && o.seconds <= 3600):
-		return shell.Usagef("--seconds %v: want 0 to 3600", o.seconds)
-	case !(o.storage > 0):
-		return shell.Usagef("--storage %v: want more than 0 MB/s", o.storage)
+	case !(j.seconds >= 0 && j.seconds <= 3600):
+		return shell.Usagef("--seconds %v: want 0 to 3600", j.seconds)
+	case !(j.storage > 0):
+		return shell.Usagef("--storage %v: want more than 0 MB/s", j.storage)
 	}
-	_, _, _, err = draw.PictureOf("--plot", o.plot, o.size)
+	_, _, _, err = draw.PictureOf("--plot", j.plot, j.size)
 	return err
 }
 
-func (a *app) bench(ctx context.Context, address string, o *benchFlags) (err error) {
-	memory, err := o.job.Check()
+func (j *benchJob) run(ctx context.Context, address string) (err error) {
+	memory, err := j.job.Check()
 	if err == nil {
-		err = o.check()
+		err = j.check()
 	}
 	if err != nil {
 		return err
 	}
-	most, err := term.ParseBytes(o.sample)
+	most, err := term.ParseBytes(j.sample)
 	if err != nil {
 		return shell.Usagef("--sample: %w", err)
 	}
 	var picture *atomicfile.Output
-	if o.plot != "" { // fail before any work is done
-		if picture, err = shell.NewOutput(ctx, o.plot, atomicfile.Options{Overwrite: o.force}); err != nil {
+	if j.plot != "" { // fail before any work is done
+		if picture, err = shell.NewOutput(ctx, j.plot, atomicfile.Options{Overwrite: j.force}); err != nil {
 			return err
 		}
 		defer func() { err = errors.Join(err, picture.Abort()) }()
 	}
-	src, err := a.OpenPart(ctx, address)
+	src, err := j.OpenPart(ctx, address)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, src.Close()) }()
 	budget := memory
-	if o.job.Given { // a chunk is not larger than the sample, which is in memory three times
-		if err := o.job.Fit(memory, address, src.Whole()); err != nil {
+	if j.job.Given { // a chunk is not larger than the sample, which is in memory three times
+		if err := j.job.Fit(memory, address, src.Whole()); err != nil {
 			return err
 		}
 		most = min(most, memory/(3+shell.ChunkCopies))
 		budget = memory - 3*most
 	}
-	t, err := convert.NewTrial(ctx, src.Array, hyperslab.Format(o.format), most, o.job.Jobs, budget)
+	t, err := convert.NewTrial(ctx, src.Array, convert.TrialOptions{Format: hyperslab.Format(j.format), Bytes: most, Jobs: j.job.Jobs, Memory: budget})
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, t.Close()) }()
-	ways, err := o.ways(t, src.Meta())
+	ways, err := j.ways(t, src.Meta())
 	if err != nil {
 		return err
 	}
 	for _, way := range ways {
-		if o.job.Given {
-			if err := o.job.Fit(budget, address, shell.SpecMeta(way)); err != nil {
+		if j.job.Given {
+			if err := j.job.Fit(budget, address, shell.SpecMeta(way)); err != nil {
 				return err
 			}
 		}
 	}
-	t.Jobs = o.job.Jobs
+	t.Jobs = j.job.Jobs
 	doc := BenchDoc{
-		Schema: shell.SchemaBench, Address: address, Format: o.format, DType: t.Spec.DType.String(), SampleShape: shell.JSONShape(t.Spec.Shape),
-		SampleBytes: shell.JSONInt(len(t.Data)), Workers: shell.Goroutines(t.Jobs), Goal: o.goal, StorageSpeed: shell.JSONFloat(o.storage), Rows: []convert.BenchRow{},
+		Schema: shell.SchemaBench, Address: address, Format: j.format, DType: t.Spec.DType.String(), SampleShape: shell.JSONShape(t.Spec.Shape),
+		SampleBytes: shell.JSONInt(len(t.Data)), Workers: shell.Goroutines(t.Jobs), Goal: j.goal, StorageSpeed: shell.JSONFloat(j.storage), Rows: []convert.BenchRow{},
 	}
-	m := term.NewMeter(o.job.Progress, a.Stderr, "bench", 0, time.Now)
+	m := term.NewMeter(j.job.Progress, j.Stderr, "bench", 0, time.Now)
 	for i, way := range ways {
 		m.UpdateUnits(int64(i), int64(len(ways)), "ways")
-		r, err := t.Run(ctx, way, time.Duration(o.seconds*float64(time.Second)))
+		r, err := t.Run(ctx, way, time.Duration(j.seconds*float64(time.Second)))
 		if err != nil {
 			m.Finish()
 			return err
@@ -212,31 +215,31 @@ func (a *app) bench(ctx context.Context, address string, o *benchFlags) (err err
 		doc.Rows = append(doc.Rows, r)
 	}
 	m.Finish()
-	doc.recommend(o.storage)
+	doc.recommend(j.storage)
 	if picture != nil {
-		width, height, format, _ := draw.PictureOf("--plot", o.plot, o.size)
+		width, height, format, _ := draw.PictureOf("--plot", j.plot, j.size)
 		if err := drawBench(&doc, picture.Path(), format, width, height); err != nil {
-			return ndarray.Wrap("create", o.plot, err)
+			return ndarray.Wrap("create", j.plot, err)
 		}
 		if err := picture.Commit(); err != nil {
-			return ndarray.Wrap("create", o.plot, err)
+			return ndarray.Wrap("create", j.plot, err)
 		}
 	}
-	if o.json {
-		return a.WriteJSON(a.Stdout, doc)
+	if j.json {
+		return j.WriteJSON(j.Stdout, doc)
 	}
-	if err := doc.table(a.Stdout, a.Data); err != nil || o.job.Quiet || doc.Best == nil {
+	if err := doc.table(j.Stdout, j.Data); err != nil || j.job.Quiet || doc.Best == nil {
 		return err
 	}
-	a.Note("for %s: %s", o.goal, *doc.Flags)
+	j.Note("for %s: %s", j.goal, *doc.Flags)
 	return nil
 }
 
 // ways returns all combinations of the flags, each once. Levels and shuffles without effect on a
 // codec are skipped.
-func (o *benchFlags) ways(t *convert.Trial, m ndarray.Meta) ([]ndarray.Spec, error) {
+func (j *benchJob) ways(t *convert.Trial, m ndarray.Meta) ([]ndarray.Spec, error) {
 	var grids [][]int64
-	for _, text := range o.chunks {
+	for _, text := range j.chunks {
 		shape, err := term.ParseShape(text)
 		if err != nil || len(shape) != len(t.Spec.Shape) {
 			return nil, shell.Usagef("--chunks %s: want %s of a chunk", text, term.Plural(int64(len(t.Spec.Shape)), "length"))
@@ -259,9 +262,9 @@ func (o *benchFlags) ways(t *convert.Trial, m ndarray.Meta) ([]ndarray.Spec, err
 	var all []ndarray.Spec
 	seen := make(map[string]bool)
 	for _, grid := range grids {
-		for _, codec := range o.codecs {
-			for _, level := range o.levels {
-				for _, kind := range o.shuffles {
+		for _, codec := range j.codecs {
+			for _, level := range j.levels {
+				for _, kind := range j.shuffles {
 					flags := convert.StoreFlags{Codec: codec, Level: level, Filter: kind}
 					if codec == "none" {
 						flags.Level = 0
@@ -269,7 +272,7 @@ func (o *benchFlags) ways(t *convert.Trial, m ndarray.Meta) ([]ndarray.Spec, err
 					if strings.HasPrefix(codec, "bitshuffle/") {
 						flags.Filter = "none" // the codec shuffles the bits itself
 					}
-					if o.format == string(hyperslab.HDF5) && codec != "none" {
+					if j.format == string(hyperslab.HDF5) && codec != "none" {
 						least, most, _, has := hdf5.Levels(codec)
 						if flags.Level = min(max(level, least), most); !has {
 							flags.Level = -1

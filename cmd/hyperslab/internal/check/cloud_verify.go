@@ -58,7 +58,7 @@ type CloudProblem struct {
 }
 
 // verifyCloud reports the layout of files. It reads metadata only.
-func (a *app) verifyCloud(cmd *cobra.Command, args []string, o *verifyFlags) error {
+func (j *verifyJob) verifyCloud(cmd *cobra.Command, args []string) error {
 	for _, f := range []string{"digests", "format", "untrusted", "force", "memory", "jobs"} {
 		if cmd.Flags().Changed(f) {
 			return shell.Usagef("--cloud reports the layout and checks no values; --%s does not apply", f)
@@ -66,7 +66,7 @@ func (a *app) verifyCloud(cmd *cobra.Command, args []string, o *verifyFlags) err
 	}
 	start, found := time.Now(), false
 	doc := CloudDoc{Schema: shell.SchemaCloud, Files: []CloudRow{}}
-	err := a.Batch(cmd, args, &o.batch, true, func(source string) error {
+	err := j.Batch(cmd, args, &j.batch, true, func(source string) error {
 		if err := shell.WholeFile("verify", source); err != nil {
 			return err
 		}
@@ -78,14 +78,14 @@ func (a *app) verifyCloud(cmd *cobra.Command, args []string, o *verifyFlags) err
 		}
 		found = found || len(row.Problems) > 0
 		doc.Files = append(doc.Files, row)
-		if err == nil && !o.json {
-			err = row.write(a, o)
+		if err == nil && !j.json {
+			err = row.write(j.App, j)
 		}
 		return err
 	})
-	if o.json && len(doc.Files) > 0 {
+	if j.json && len(doc.Files) > 0 {
 		doc.Seconds = shell.Seconds(time.Since(start))
-		err = errors.Join(err, shell.WriteJSON(a.Stdout, doc))
+		err = errors.Join(err, shell.WriteJSON(j.Stdout, doc))
 	}
 	if found {
 		return &shell.ExitError{Code: shell.ExitDiffers, Err: err}
@@ -203,7 +203,7 @@ func jsonSizes(dims []uint64) []shell.JSONInt {
 }
 
 // write writes the row for users.
-func (row *CloudRow) write(a *app, o *verifyFlags) error {
+func (row *CloudRow) write(a *shell.App, o *verifyJob) error {
 	if o.job.Quiet && len(row.Problems) == 0 {
 		return nil
 	}

@@ -8,16 +8,12 @@ import (
 	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/shell"
 )
 
-// app runs the commands of this package.
-type app struct{ *shell.App }
-
 // Commands returns the commands of this package.
-func Commands(s *shell.App) []*cobra.Command {
-	a := &app{s}
+func Commands(a *shell.App) []*cobra.Command {
 	return []*cobra.Command{
-		a.diffCommand(),
-		a.verifyCommand(),
-		a.recoverCommand(),
-		a.benchCommand(),
+		newDiff(a),
+		newVerify(a),
+		newRecover(a),
+		newBench(a),
 	}
 }

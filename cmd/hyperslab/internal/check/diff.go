@@ -61,7 +61,10 @@ type AttrDiff struct {
 	B       *string `json:"b"`
 }
 
-type diffFlags struct {
+// diffJob is one run of diff.
+type diffJob struct {
+	*shell.App
+
 	job        shell.JobFlags
 	attrs      shell.AttrFlags
 	rtol, atol float64
@@ -75,8 +78,8 @@ type diffFlags struct {
 	json       bool
 }
 
-func (a *app) diffCommand() *cobra.Command {
-	var o diffFlags
+func newDiff(a *shell.App) *cobra.Command {
+	j := &diffJob{App: a}
 	cmd := &cobra.Command{
 		Use:   "diff A B",
 		Short: "Compare two arrays or trees of any format",
@@ -112,57 +115,57 @@ equal.` + shell.AddressHelp + shell.SliceHelp,
 		Args:              shell.Arity(2, 2),
 		ValidArgsFunction: shell.CompleteAddress,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.diff(cmd.Context(), args[0], args[1], &o)
+			return j.run(cmd.Context(), args[0], args[1])
 		},
 	}
 	f := cmd.Flags()
-	f.Float64Var(&o.rtol, "rtol", 0, "relative tolerance `R` of floating point values")
-	f.Float64Var(&o.atol, "atol", 0, "absolute tolerance `A` of floating point values")
-	f.Uint64Var(&o.ulp, "ulp", 0, "floats are equal if they are at most `N` representable values apart")
-	f.BoolVar(&o.equalNaN, "equal-nan", false, "NaNs with different bits are equal")
-	f.BoolVar(&o.valuesOnly, "values-only", false, "compare shape and values, not attributes, byte order or types of numbers")
-	f.BoolVar(&o.converted, "converted", false, "B is a conversion of A: the changes that convert reports are no differences")
-	f.BoolVar(&o.encoding, "encoding", false, "compare chunks, blocks and compression too")
-	f.StringArrayVar(&o.exclude, "exclude", nil, "in trees leave out `PATH` and all objects below it; repeatable")
-	f.IntVarP(&o.count, "count", "n", 1, "show at most `N` differing values")
-	o.attrs.Add(cmd, "do not compare")
-	o.job.Add(cmd, "no output; the exit code is the result")
-	shell.JSONFlag(cmd, &o.json)
-	(&shell.FilesFlags{}).Add(a.App, cmd)
-	(&shell.UntrustedFlags{}).Add(a.App, cmd)
-	shell.AddDType(a.App, cmd)
+	f.Float64Var(&j.rtol, "rtol", 0, "relative tolerance `R` of floating point values")
+	f.Float64Var(&j.atol, "atol", 0, "absolute tolerance `A` of floating point values")
+	f.Uint64Var(&j.ulp, "ulp", 0, "floats are equal if they are at most `N` representable values apart")
+	f.BoolVar(&j.equalNaN, "equal-nan", false, "NaNs with different bits are equal")
+	f.BoolVar(&j.valuesOnly, "values-only", false, "compare shape and values, not attributes, byte order or types of numbers")
+	f.BoolVar(&j.converted, "converted", false, "B is a conversion of A: the changes that convert reports are no differences")
+	f.BoolVar(&j.encoding, "encoding", false, "compare chunks, blocks and compression too")
+	f.StringArrayVar(&j.exclude, "exclude", nil, "in trees leave out `PATH` and all objects below it; repeatable")
+	f.IntVarP(&j.count, "count", "n", 1, "show at most `N` differing values")
+	j.attrs.Add(cmd, "do not compare")
+	j.job.Add(cmd, "no output; the exit code is the result")
+	shell.JSONFlag(cmd, &j.json)
+	(&shell.FilesFlags{}).Add(a, cmd)
+	(&shell.UntrustedFlags{}).Add(a, cmd)
+	shell.AddDType(a, cmd)
 	return cmd
 }
 
-func (a *app) diff(ctx context.Context, pathA, pathB string, o *diffFlags) (err error) {
-	opts, err := o.options()
+func (j *diffJob) run(ctx context.Context, pathA, pathB string) (err error) {
+	opts, err := j.options()
 	if err != nil {
 		return err
 	}
 	start := time.Now()
-	trees, parts, err := a.openPair(ctx, pathA, pathB)
+	trees, parts, err := j.openPair(ctx, pathA, pathB)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, closePair(trees, parts)) }()
 	x, y := parts[0], parts[1]
 	if x == nil {
-		return a.diffTrees(ctx, pathA, pathB, trees, opts, o)
+		return j.diffTrees(ctx, pathA, pathB, trees, opts)
 	}
-	if len(o.exclude) > 0 {
+	if len(j.exclude) > 0 {
 		return shell.Usagef("--exclude is for trees, and these are two arrays")
 	}
-	if o.encoding && (x.Source != nil || y.Source != nil) {
+	if j.encoding && (x.Source != nil || y.Source != nil) {
 		return shell.Usagef("--encoding is for whole arrays, and a selection takes a part of one")
 	}
-	if opts.ExcludeAttrs, err = o.excluded(ctx, x.Array, y.Array); err != nil {
+	if opts.ExcludeAttrs, err = j.excluded(ctx, x.Array, y.Array); err != nil {
 		return err
 	}
-	if err := cmp.Or(o.job.Fit(opts.Memory, pathA, x.Whole()), o.job.Fit(opts.Memory, pathB, y.Whole())); err != nil {
+	if err := cmp.Or(j.job.Fit(opts.Memory, pathA, x.Whole()), j.job.Fit(opts.Memory, pathB, y.Whole())); err != nil {
 		return err
 	}
-	opts.Workers = o.job.Jobs
-	m := term.NewMeter(o.job.Progress, a.Stderr, "diff", x.NBytes(), time.Now).SetSources(ctx, x.Stored(), y.Stored())
+	opts.Workers = j.job.Jobs
+	m := term.NewMeter(j.job.Progress, j.Stderr, "diff", x.NBytes(), time.Now).SetSources(ctx, x.Stored(), y.Stored())
 	opts.Progress = func(p ndarray.Progress) { m.Update(p.DoneBytes) }
 	c, err := ndarray.Compare(ctx, x.Array, y.Array, opts)
 	m.Finish()
@@ -170,21 +173,21 @@ func (a *app) diff(ctx context.Context, pathA, pathB string, o *diffFlags) (err 
 		return err
 	}
 	dimscale.Compare(&c)
-	if o.converted {
+	if j.converted {
 		if err := converted.Array(ctx, &c, x.Array, y.Array); err != nil {
 			return err
 		}
 	}
-	storedA, storedB := o.encodings(&c)
-	same := o.same(&c) && storedA == storedB
-	if err := a.reportDiff(pathA, pathB, &c, same, opts.ExcludeAttrs, time.Since(start), o); err != nil {
+	storedA, storedB := j.encodings(&c)
+	same := j.same(&c) && storedA == storedB
+	if err := j.reportDiff(pathA, pathB, &c, same, opts.ExcludeAttrs, time.Since(start)); err != nil {
 		return err
 	}
 	if same {
 		return nil
 	}
 	code := shell.ExitDiffers
-	if c.Attrs = known(c.Attrs); o.same(&c) && storedA == storedB {
+	if c.Attrs = known(c.Attrs); j.same(&c) && storedA == storedB {
 		code = shell.ExitPartly
 	}
 	return &shell.ExitError{Code: code}
@@ -196,10 +199,10 @@ func known(list []ndarray.AttrDifference) []ndarray.AttrDifference {
 }
 
 // openPair opens two arrays, or two groups, whose arrays are nil. It fails if only one is a group.
-func (a *app) openPair(ctx context.Context, pathA, pathB string) (trees [2]*hyperslab.Tree, parts [2]*shell.Part, err error) {
+func (j *diffJob) openPair(ctx context.Context, pathA, pathB string) (trees [2]*hyperslab.Tree, parts [2]*shell.Part, err error) {
 	paths := [2]string{pathA, pathB}
 	for i, path := range paths {
-		if trees[i], parts[i], err = a.OpenEither(ctx, path); err != nil {
+		if trees[i], parts[i], err = j.OpenEither(ctx, path); err != nil {
 			return trees, parts, errors.Join(err, closePair(trees, parts))
 		}
 	}
@@ -228,13 +231,13 @@ func closePair(trees [2]*hyperslab.Tree, parts [2]*shell.Part) (err error) {
 }
 
 // same reports whether there are no differences that count.
-func (o *diffFlags) same(c *ndarray.Comparison) bool {
-	return c.Equal() || o.valuesOnly && c.SameShape && c.ValuesCompared && c.NumDiffs == 0
+func (j *diffJob) same(c *ndarray.Comparison) bool {
+	return c.Equal() || j.valuesOnly && c.SameShape && c.ValuesCompared && c.NumDiffs == 0
 }
 
 // encodings describes the storage of the two arrays, or returns "" if it does not count.
-func (o *diffFlags) encodings(c *ndarray.Comparison) (a, b string) {
-	if !o.encoding {
+func (j *diffJob) encodings(c *ndarray.Comparison) (a, b string) {
+	if !j.encoding {
 		return "", ""
 	}
 	return encodingText(c.A), encodingText(c.B)
@@ -256,33 +259,33 @@ func encodingText(m ndarray.Meta) string {
 }
 
 // options converts the flags to options of Compare.
-func (o *diffFlags) options() (*ndarray.CompareOptions, error) {
-	memory, err := o.job.Check()
+func (j *diffJob) options() (*ndarray.CompareOptions, error) {
+	memory, err := j.job.Check()
 	if err != nil {
 		return nil, err
 	}
-	if o.count < 0 {
-		return nil, shell.Usagef("-n %d: want 0 or more values", o.count)
+	if j.count < 0 {
+		return nil, shell.Usagef("-n %d: want 0 or more values", j.count)
 	}
 	opts := &ndarray.CompareOptions{
-		IgnoreOrder: o.valuesOnly, IgnoreAttrs: o.valuesOnly,
-		MaxDiffs: o.count, Workers: o.job.Jobs, Memory: memory,
+		IgnoreOrder: j.valuesOnly, IgnoreAttrs: j.valuesOnly,
+		MaxDiffs: j.count, Workers: j.job.Jobs, Memory: memory,
 	}
-	for flag, v := range map[string]float64{"--rtol": o.rtol, "--atol": o.atol} {
+	for flag, v := range map[string]float64{"--rtol": j.rtol, "--atol": j.atol} {
 		if !(v >= 0) || math.IsInf(v, 0) {
 			return nil, shell.Usagef("%s %v: want a number that is not negative", flag, v)
 		}
 	}
-	if o.rtol != 0 || o.atol != 0 || o.ulp != 0 || o.equalNaN {
-		opts.Tolerance = &ndarray.Tolerance{Rtol: o.rtol, Atol: o.atol, ULP: o.ulp, EqualNaN: o.equalNaN}
+	if j.rtol != 0 || j.atol != 0 || j.ulp != 0 || j.equalNaN {
+		opts.Tolerance = &ndarray.Tolerance{Rtol: j.rtol, Atol: j.atol, ULP: j.ulp, EqualNaN: j.equalNaN}
 	}
 	return opts, nil
 }
 
 // excluded returns the names of the attributes that are not compared.
-func (o *diffFlags) excluded(ctx context.Context, arrays ...*ndarray.Array) ([]string, error) {
-	names := append([]string{}, o.attrs.Names...)
-	if !o.attrs.Unsupported || o.valuesOnly {
+func (j *diffJob) excluded(ctx context.Context, arrays ...*ndarray.Array) ([]string, error) {
+	names := append([]string{}, j.attrs.Names...)
+	if !j.attrs.Unsupported || j.valuesOnly {
 		return names, nil
 	}
 	for _, arr := range arrays {
@@ -298,20 +301,20 @@ func (o *diffFlags) excluded(ctx context.Context, arrays ...*ndarray.Array) ([]s
 }
 
 // reportDiff writes the document, the differences, or a line that there are none.
-func (a *app) reportDiff(pathA, pathB string, c *ndarray.Comparison, same bool, excluded []string, took time.Duration, o *diffFlags) error {
+func (j *diffJob) reportDiff(pathA, pathB string, c *ndarray.Comparison, same bool, excluded []string, took time.Duration) error {
 	switch {
-	case o.json:
-		return a.WriteJSON(a.Stdout, newDiffDoc(pathA, pathB, c, same, excluded, took, o))
-	case o.job.Quiet:
+	case j.json:
+		return j.WriteJSON(j.Stdout, newDiffDoc(pathA, pathB, c, same, excluded, took, j))
+	case j.job.Quiet:
 		return nil
 	case same:
-		a.Note("same: %s of %v in %v", term.Plural(c.NumElems, "element"), c.A.DType, took.Round(time.Millisecond))
+		j.Note("same: %s of %v in %v", term.Plural(c.NumElems, "element"), c.A.DType, took.Round(time.Millisecond))
 		return nil
 	}
-	if err := writeDiff(a.Stdout, a.Data, c, o); err != nil {
+	if err := writeDiff(j.Stdout, j.Data, c, j); err != nil {
 		return err
 	}
-	a.noteUnknown(slices.ContainsFunc(c.Attrs, func(d ndarray.AttrDifference) bool { return d.Unsupported }))
+	j.noteUnknown(slices.ContainsFunc(c.Attrs, func(d ndarray.AttrDifference) bool { return d.Unsupported }))
 	return nil
 }
 
@@ -349,13 +352,13 @@ func attributeWord(problem string) string {
 }
 
 // noteUnknown explains "attribute?" if it occurs.
-func (a *app) noteUnknown(any bool) {
+func (j *diffJob) noteUnknown(any bool) {
 	if any {
-		a.Note("attribute?: the type cannot be compared; --exclude-unsupported leaves such attributes out")
+		j.Note("attribute?: the type cannot be compared; --exclude-unsupported leaves such attributes out")
 	}
 }
 
-func newDiffDoc(pathA, pathB string, c *ndarray.Comparison, same bool, excluded []string, took time.Duration, o *diffFlags) DiffDoc {
+func newDiffDoc(pathA, pathB string, c *ndarray.Comparison, same bool, excluded []string, took time.Duration, o *diffJob) DiffDoc {
 	d := DiffDoc{
 		Schema: shell.SchemaDiff, A: pathA, B: pathB, Same: same,
 		ShapeA: shell.ShapeDoc(c.A), ShapeB: shell.ShapeDoc(c.B), SameShape: c.SameShape,
@@ -389,7 +392,7 @@ func attrDiffs(attrs []ndarray.AttrDifference) (docs []AttrDiff) {
 }
 
 // writeDiff writes the differences: shape, type, values, attributes, in this order.
-func writeDiff(w io.Writer, p term.Paint, c *ndarray.Comparison, o *diffFlags) error {
+func writeDiff(w io.Writer, p term.Paint, c *ndarray.Comparison, o *diffJob) error {
 	t := term.Table{Head: []string{"DIFFERS", "WHERE", "A", "B"}}
 	if !c.SameShape {
 		t.Add("shape", "", shell.MetaShape(c.A), shell.MetaShape(c.B))

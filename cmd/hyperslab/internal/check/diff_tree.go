@@ -51,23 +51,23 @@ const (
 )
 
 // diffTrees compares two groups with all objects below them.
-func (a *app) diffTrees(ctx context.Context, pathA, pathB string, trees [2]*hyperslab.Tree, opts *ndarray.CompareOptions, o *diffFlags) error {
+func (j *diffJob) diffTrees(ctx context.Context, pathA, pathB string, trees [2]*hyperslab.Tree, opts *ndarray.CompareOptions) error {
 	start := time.Now()
-	m := term.NewMeter(o.job.Progress, a.Stderr, "diff", 0, time.Now)
+	m := term.NewMeter(j.job.Progress, j.Stderr, "diff", 0, time.Now)
 	options := &hyperslab.CompareOptions{
-		CompareOptions: *opts, ValuesOnly: o.valuesOnly, Encoding: o.encoding, Converted: o.converted, ExcludeUnsupported: o.attrs.Unsupported,
+		CompareOptions: *opts, ValuesOnly: j.valuesOnly, Encoding: j.encoding, Converted: j.converted, ExcludeUnsupported: j.attrs.Unsupported,
 		Exclude: func(path string) bool {
-			return slices.ContainsFunc(o.exclude, func(x string) bool { return path == "/"+strings.Trim(x, "/") })
+			return slices.ContainsFunc(j.exclude, func(x string) bool { return path == "/"+strings.Trim(x, "/") })
 		},
 		Prepare: func(x, y *ndarray.Array, workers *int) error {
-			job := o.job // a copy, because the number of workers is for this pair
+			job := j.job // a copy, because the number of workers is for this pair
 			err := cmp.Or(job.Fit(opts.Memory, x.Meta().Path, x.Meta()), job.Fit(opts.Memory, y.Meta().Path, y.Meta()))
 			*workers = job.Jobs
 			m.SetSources(ctx, x, y)
 			return err
 		},
 	}
-	options.ExcludeAttrs = o.attrs.Names
+	options.ExcludeAttrs = j.attrs.Names
 	if m.Shown() {
 		options.Progress = func(p ndarray.Progress) { m.UpdateOf(p.DoneBytes, p.TotalBytes) }
 	}
@@ -77,11 +77,11 @@ func (a *app) diffTrees(ctx context.Context, pathA, pathB string, trees [2]*hype
 		return err
 	}
 	took := time.Since(start)
-	if err := a.reportTrees(o.newDiffTreeDoc(pathA, pathB, r, took), took, o); err != nil {
+	if err := j.reportTrees(j.newDiffTreeDoc(pathA, pathB, r, took), took); err != nil {
 		return err
 	}
 	switch {
-	case slices.ContainsFunc(r.Differences, o.counts):
+	case slices.ContainsFunc(r.Differences, j.counts):
 		return &shell.ExitError{Code: shell.ExitDiffers}
 	case len(r.Differences) > 0 && len(r.NotCompared) == 0:
 		return &shell.ExitError{Code: shell.ExitPartly}
@@ -93,15 +93,15 @@ func (a *app) diffTrees(ctx context.Context, pathA, pathB string, trees [2]*hype
 }
 
 // counts reports whether a path differs in more than attributes that cannot be compared.
-func (o *diffFlags) counts(d hyperslab.Difference) bool {
+func (j *diffJob) counts(d hyperslab.Difference) bool {
 	switch {
 	case d.A == nil || d.B == nil:
 		return true
 	case d.Array != nil:
 		c := *d.Array
 		c.Attrs = known(c.Attrs)
-		a, b := o.encodings(&c)
-		return !o.same(&c) || a != b
+		a, b := j.encodings(&c)
+		return !j.same(&c) || a != b
 	case d.A.Kind == hyperslab.Group && d.B.Kind == hyperslab.Group:
 		return len(known(d.Attrs)) > 0
 	}
@@ -109,7 +109,7 @@ func (o *diffFlags) counts(d hyperslab.Difference) bool {
 }
 
 // newDiffTreeDoc returns the document of a comparison of trees.
-func (o *diffFlags) newDiffTreeDoc(pathA, pathB string, r *hyperslab.CompareReport, took time.Duration) *DiffTreeDoc {
+func (j *diffJob) newDiffTreeDoc(pathA, pathB string, r *hyperslab.CompareReport, took time.Duration) *DiffTreeDoc {
 	doc := &DiffTreeDoc{
 		Schema: shell.SchemaDiffTree, A: pathA, B: pathB, Same: len(r.Differences) == 0, Compared: r.Compared,
 		Different: []ObjectDiff{}, Unknown: []shell.UnsupportedDoc{}, Seconds: shell.Seconds(took),
@@ -118,13 +118,13 @@ func (o *diffFlags) newDiffTreeDoc(pathA, pathB string, r *hyperslab.CompareRepo
 		doc.Unknown = append(doc.Unknown, shell.UnsupportedDoc{Name: p.Path, Type: p.What, Reason: p.Err.Error()})
 	}
 	for i := range r.Differences {
-		doc.Different = append(doc.Different, o.newObjectDiff(pathA, pathB, &r.Differences[i]))
+		doc.Different = append(doc.Different, j.newObjectDiff(pathA, pathB, &r.Differences[i]))
 	}
 	return doc
 }
 
 // newObjectDiff returns the document of one path.
-func (o *diffFlags) newObjectDiff(pathA, pathB string, d *hyperslab.Difference) ObjectDiff {
+func (j *diffJob) newObjectDiff(pathA, pathB string, d *hyperslab.Difference) ObjectDiff {
 	doc := ObjectDiff{Path: d.Path}
 	both := func(problem, a, b string) { doc.Problem, doc.A, doc.B = problem, &a, &b }
 	switch {
@@ -134,10 +134,10 @@ func (o *diffFlags) newObjectDiff(pathA, pathB string, d *hyperslab.Difference) 
 		doc.Problem, doc.A = missingB, shell.OrNull(string(d.A.Kind))
 	case d.A.Kind != d.B.Kind:
 		both(otherKind, string(d.A.Kind), string(d.B.Kind))
-	case d.Array != nil && o.same(d.Array):
+	case d.Array != nil && j.same(d.Array):
 		both(otherEncoding, encodingText(d.Array.A), encodingText(d.Array.B))
 	case d.Array != nil:
-		array := newDiffDoc(objectAddress(pathA, d.A), objectAddress(pathB, d.B), d.Array, false, append([]string{}, d.ExcludedAttrs...), d.Time, o)
+		array := newDiffDoc(objectAddress(pathA, d.A), objectAddress(pathB, d.B), d.Array, false, append([]string{}, d.ExcludedAttrs...), d.Time, j)
 		doc.Problem, doc.Array = otherArray, &array
 	case d.A.Kind == hyperslab.Group:
 		doc.Problem, doc.Attributes = otherAttrs, attrDiffs(d.Attrs)
@@ -159,22 +159,22 @@ func objectAddress(group string, e *hyperslab.Entry) string {
 }
 
 // reportTrees writes the document, or a line for each path that differs.
-func (a *app) reportTrees(doc *DiffTreeDoc, took time.Duration, o *diffFlags) error {
+func (j *diffJob) reportTrees(doc *DiffTreeDoc, took time.Duration) error {
 	switch {
-	case o.json:
-		return a.WriteJSON(a.Stdout, doc)
-	case o.job.Quiet:
+	case j.json:
+		return j.WriteJSON(j.Stdout, doc)
+	case j.job.Quiet:
 		return nil
 	}
 	for _, u := range doc.Unknown {
-		a.Note("not compared: %s: %s", term.Safe(u.Name), term.Safe(u.Reason))
+		j.Note("not compared: %s: %s", term.Safe(u.Name), term.Safe(u.Reason))
 	}
 	if doc.Same && len(doc.Unknown) > 0 {
-		a.Note("no difference in the %s that were compared", term.Plural(int64(doc.Compared), "object"))
+		j.Note("no difference in the %s that were compared", term.Plural(int64(doc.Compared), "object"))
 		return nil
 	}
 	if doc.Same {
-		a.Note("same: %s in %v", term.Plural(int64(doc.Compared), "object"), took.Round(time.Millisecond))
+		j.Note("same: %s in %v", term.Plural(int64(doc.Compared), "object"), took.Round(time.Millisecond))
 		return nil
 	}
 	t := term.Table{Head: []string{"PATH", "DIFFERS", "WHERE", "A", "B"}}
@@ -194,7 +194,7 @@ func (a *app) reportTrees(doc *DiffTreeDoc, took time.Duration, o *diffFlags) er
 			if !x.SameShape {
 				t.Add(term.Safe(d.Path), "shape", "", orText(shell.ShapeCell(x.ShapeA), "null"), orText(shell.ShapeCell(x.ShapeB), "null"))
 			}
-			if !x.SameDType && !o.valuesOnly || !x.ValuesCompared && x.SameShape {
+			if !x.SameDType && !j.valuesOnly || !x.ValuesCompared && x.SameShape {
 				t.Add(term.Safe(d.Path), "dtype", "", x.DTypeA, x.DTypeB)
 			}
 			for _, v := range x.First {
@@ -210,10 +210,10 @@ func (a *app) reportTrees(doc *DiffTreeDoc, took time.Duration, o *diffFlags) er
 			t.Add(term.Safe(d.Path), attributeWord(at.Problem), attributeName(at.Name), orText(text(at.A), "missing"), orText(text(at.B), "missing"))
 		}
 	}
-	if err := t.Write(a.Stdout, a.Data); err != nil {
+	if err := t.Write(j.Stdout, j.Data); err != nil {
 		return err
 	}
-	a.noteUnknown(slices.ContainsFunc(doc.Different, func(o ObjectDiff) bool {
+	j.noteUnknown(slices.ContainsFunc(doc.Different, func(o ObjectDiff) bool {
 		unknown := func(at AttrDiff) bool { return at.Problem == attrUnsupported }
 		return slices.ContainsFunc(o.Attributes, unknown) || o.Array != nil && slices.ContainsFunc(o.Array.Attributes, unknown)
 	}))

@@ -46,7 +46,10 @@ type FindingDoc struct {
 	Text      string         `json:"text"`
 }
 
-type recoverFlags struct {
+// recoverJob is one run of recover.
+type recoverJob struct {
+	*shell.App
+
 	force  bool
 	format string
 	most   int
@@ -55,11 +58,11 @@ type recoverFlags struct {
 	dryRun bool
 
 	progress string
-	repair   repairFlags
+	fix      repairFlags
 }
 
-func (a *app) recoverCommand() *cobra.Command {
-	var o recoverFlags
+func newRecover(a *shell.App) *cobra.Command {
+	j := &recoverJob{App: a}
 	cmd := &cobra.Command{
 		Use:   "recover SOURCE [TARGET]",
 		Short: "Write the recoverable contents of a corrupt file to a new one",
@@ -93,45 +96,45 @@ is guessed or lost, or a change of a new plan of --repair is guessed.`,
   hyperslab recover --repair repaired.h5 original.h5 --plan repair.json --reverse`,
 		Args: shell.Arity(1, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := o.repair.check(len(args), &o); err != nil {
+			if err := j.fix.check(len(args), j); err != nil {
 				return err
 			}
-			if o.repair.on {
-				return a.repair(cmd.Context(), args[0], strings.Join(args[1:], ""), &o)
+			if j.fix.on {
+				return j.repair(cmd.Context(), args[0], strings.Join(args[1:], ""))
 			}
-			return a.recover(cmd.Context(), args[0], args[1], &o)
+			return j.run(cmd.Context(), args[0], args[1])
 		},
 	}
 	f := cmd.Flags()
-	f.BoolVarP(&o.force, "force", "f", false, "replace the target if it exists")
-	f.StringVar(&o.format, "format", "", "`FORMAT` of a file with a corrupt beginning: b2nd, hdf5 or bcolz")
-	f.IntVarP(&o.most, "limit", "n", 20, "list at most `N` findings, all if 0")
-	f.BoolVarP(&o.quiet, "quiet", "q", false, "do not show findings and progress")
-	f.BoolVar(&o.dryRun, "dry-run", false, "report the bytes to read and write no file; the recoverable part is known only after reading")
-	f.BoolVar(&o.repair.on, "repair", false, "show the smallest change that makes an HDF5 file readable, or write a copy with it")
-	f.StringVar(&o.repair.plan, "plan", "", "with --repair: apply the changes of `PLAN`, from --repair --json")
-	f.BoolVar(&o.repair.reverse, "reverse", false, "with --plan: restore the file for which the plan was made")
-	shell.ProgressFlag(cmd, &o.progress)
-	shell.JSONFlag(cmd, &o.json)
+	f.BoolVarP(&j.force, "force", "f", false, "replace the target if it exists")
+	f.StringVar(&j.format, "format", "", "`FORMAT` of a file with a corrupt beginning: b2nd, hdf5 or bcolz")
+	f.IntVarP(&j.most, "limit", "n", 20, "list at most `N` findings, all if 0")
+	f.BoolVarP(&j.quiet, "quiet", "q", false, "do not show findings and progress")
+	f.BoolVar(&j.dryRun, "dry-run", false, "report the bytes to read and write no file; the recoverable part is known only after reading")
+	f.BoolVar(&j.fix.on, "repair", false, "show the smallest change that makes an HDF5 file readable, or write a copy with it")
+	f.StringVar(&j.fix.plan, "plan", "", "with --repair: apply the changes of `PLAN`, from --repair --json")
+	f.BoolVar(&j.fix.reverse, "reverse", false, "with --plan: restore the file for which the plan was made")
+	shell.ProgressFlag(cmd, &j.progress)
+	shell.JSONFlag(cmd, &j.json)
 	a.LockFlags(cmd)
-	(&shell.UntrustedFlags{}).Add(a.App, cmd)
+	(&shell.UntrustedFlags{}).Add(a, cmd)
 	return cmd
 }
 
-func (a *app) recover(ctx context.Context, source, target string, o *recoverFlags) error {
-	if o.format != "" {
-		if err := shell.OneOf("--format", o.format, string(hyperslab.B2ND), string(hyperslab.HDF5), string(hyperslab.Bcolz)); err != nil {
+func (j *recoverJob) run(ctx context.Context, source, target string) error {
+	if j.format != "" {
+		if err := shell.OneOf("--format", j.format, string(hyperslab.B2ND), string(hyperslab.HDF5), string(hyperslab.Bcolz)); err != nil {
 			return err
 		}
 	}
-	if err := shell.CheckProgress(o.progress); err != nil {
+	if err := shell.CheckProgress(j.progress); err != nil {
 		return err
 	}
-	if o.quiet {
-		o.progress = term.ProgressNone
+	if j.quiet {
+		j.progress = term.ProgressNone
 	}
-	if o.most < 0 {
-		return shell.Usagef("-n %d: want 0 or more findings", o.most)
+	if j.most < 0 {
+		return shell.Usagef("-n %d: want 0 or more findings", j.most)
 	}
 	if err := shell.WholeFile("recover", source); err != nil {
 		return err
@@ -139,25 +142,25 @@ func (a *app) recover(ctx context.Context, source, target string, o *recoverFlag
 	if shell.SameFile(source, target) {
 		return shell.Usagef("%s is the corrupt file, which is never changed; give the new one another name", target)
 	}
-	if o.dryRun {
-		return a.planRecovery(source, target, o)
+	if j.dryRun {
+		return j.planRecovery(source, target)
 	}
-	opts := &hyperslab.RecoverOptions{Format: hyperslab.Format(o.format), Overwrite: o.force, MaxFindings: o.most, Isolated: a.Sandboxed()}
-	if o.most == 0 {
+	opts := &hyperslab.RecoverOptions{Format: hyperslab.Format(j.format), Overwrite: j.force, MaxFindings: j.most, Isolated: j.Sandboxed()}
+	if j.most == 0 {
 		opts.MaxFindings = 1 << 30
 	}
 	start := time.Now()
-	m := term.NewMeter(o.progress, a.Stderr, "recover", 0, time.Now)
+	m := term.NewMeter(j.progress, j.Stderr, "recover", 0, time.Now)
 	opts.Progress = m.UpdateOf
 	r, err := hyperslab.Recover(ctx, target, source, opts)
 	m.Finish()
 	if err != nil {
 		return err
 	}
-	if o.json {
-		err = a.WriteJSON(a.Stdout, newRecoverDoc(r, time.Since(start)))
+	if j.json {
+		err = j.WriteJSON(j.Stdout, newRecoverDoc(r, time.Since(start)))
 	} else {
-		err = a.tellRecovery(r, o.quiet)
+		err = j.tellRecovery(r, j.quiet)
 	}
 	if !r.Complete {
 		return &shell.ExitError{Code: shell.ExitPartly, Err: err}
@@ -167,19 +170,19 @@ func (a *app) recover(ctx context.Context, source, target string, o *recoverFlag
 
 // planRecovery reports the input of a recovery. Only the recovery itself shows whether data can be
 // recovered.
-func (a *app) planRecovery(source, target string, o *recoverFlags) error {
+func (j *recoverJob) planRecovery(source, target string) error {
 	start := time.Now()
 	if _, err := os.Stat(source); err != nil {
 		return ndarray.Wrap("recover", source, err)
 	}
-	if _, err := os.Lstat(target); err == nil && !o.force {
+	if _, err := os.Lstat(target); err == nil && !j.force {
 		return ndarray.Wrap("recover", source, fmt.Errorf("%w: %s", ndarray.ErrExists, target))
 	}
 	size, err := shell.PathBytes(source)
 	if err != nil {
 		return ndarray.Wrap("recover", source, err)
 	}
-	format := o.format
+	format := j.format
 	if format == "" {
 		f, err := hyperslab.Sniff(source)
 		if named, ok := shell.NamedFormat(source); err != nil && ok {
@@ -190,11 +193,11 @@ func (a *app) planRecovery(source, target string, o *recoverFlags) error {
 		}
 		format = string(f)
 	}
-	a.Note("would read all of %s as %s, %s, and write the readable part to %s", term.Safe(source), format, term.FormatBytes(size), term.Safe(target))
-	if !o.json {
+	j.Note("would read all of %s as %s, %s, and write the readable part to %s", term.Safe(source), format, term.FormatBytes(size), term.Safe(target))
+	if !j.json {
 		return nil
 	}
-	return a.WriteJSON(a.Stdout, shell.DoneDoc{
+	return j.WriteJSON(j.Stdout, shell.DoneDoc{
 		Schema: shell.SchemaDone, Command: "recover", Arguments: []string{source, target}, DryRun: true, Seconds: shell.Seconds(time.Since(start)),
 	})
 }
@@ -220,21 +223,21 @@ func newRecoverDoc(r *hyperslab.RecoverReport, took time.Duration) *RecoverDoc {
 }
 
 // tellRecovery writes the findings and the summary.
-func (a *app) tellRecovery(r *hyperslab.RecoverReport, quiet bool) error {
+func (j *recoverJob) tellRecovery(r *hyperslab.RecoverReport, quiet bool) error {
 	if !quiet {
 		for _, f := range r.Findings {
-			if _, err := fmt.Fprintln(a.Stdout, term.SafeLines(f.String())); err != nil {
+			if _, err := fmt.Fprintln(j.Stdout, term.SafeLines(f.String())); err != nil {
 				return err
 			}
 		}
 		if more := r.NumFindings - int64(len(r.Findings)); more > 0 {
-			a.Note("and %d more; -n 0 lists all", more)
+			j.Note("and %d more; -n 0 lists all", more)
 		}
 	}
 	line := fmt.Sprintf("%s: %s, %s: %d certain, %d unverified, %d guessed, %d lost", term.Safe(r.Destination), term.Plural(r.Arrays, "array"), term.Plural(r.Chunks+r.Lost, "chunk"), r.Certain, r.Unverified, r.Guessed, r.Lost)
 	if r.LostObjects > 0 {
 		line += ", and " + term.Plural(r.LostObjects, "object") + " lost"
 	}
-	a.Note("%s", line)
+	j.Note("%s", line)
 	return nil
 }

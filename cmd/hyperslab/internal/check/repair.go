@@ -51,7 +51,7 @@ type repairFlags struct {
 }
 
 // check returns an error for flags that have no effect.
-func (r *repairFlags) check(args int, o *recoverFlags) error {
+func (r *repairFlags) check(args int, o *recoverJob) error {
 	switch {
 	case !r.on && (r.plan != "" || r.reverse):
 		return shell.Usagef("--plan and --reverse require --repair")
@@ -72,34 +72,34 @@ func (r *repairFlags) check(args int, o *recoverFlags) error {
 }
 
 // repair plans a repair or reads a plan, shows it, and applies it if there is a target.
-func (a *app) repair(ctx context.Context, source, target string, o *recoverFlags) error {
+func (j *recoverJob) repair(ctx context.Context, source, target string) error {
 	start := time.Now()
 	if err := shell.WholeFile("recover", source); err != nil {
 		return err
 	}
-	p, err := a.repairPlan(ctx, source, o)
+	p, err := j.repairPlan(ctx, source)
 	if err != nil {
 		return err
 	}
-	if target != "" && o.repair.plan != "" && shell.SameFile(target, o.repair.plan) {
-		return shell.Usagef("--plan %s: got the same file as TARGET, which would replace the plan", o.repair.plan)
+	if target != "" && j.fix.plan != "" && shell.SameFile(target, j.fix.plan) {
+		return shell.Usagef("--plan %s: got the same file as TARGET, which would replace the plan", j.fix.plan)
 	}
 	if target != "" {
-		if err := p.Apply(ctx, target, source, &hyperslab.ApplyOptions{Overwrite: o.force}); err != nil {
+		if err := p.Apply(ctx, target, source, &hyperslab.ApplyOptions{Overwrite: j.force}); err != nil {
 			return err
 		}
 	}
-	if o.json {
+	if j.json {
 		d := newRepairDoc(p, source, time.Since(start))
 		if target != "" {
 			d.Target = &target
 		}
-		err = a.WriteJSON(a.Stdout, d)
+		err = j.WriteJSON(j.Stdout, d)
 	} else {
-		err = a.tellRepair(p, source, target, o)
+		err = j.tellRepair(p, source, target)
 	}
 	for _, c := range p.Changes {
-		if !c.Certain && o.repair.plan == "" {
+		if !c.Certain && j.fix.plan == "" {
 			return &shell.ExitError{Code: shell.ExitPartly, Err: err}
 		}
 	}
@@ -107,12 +107,12 @@ func (a *app) repair(ctx context.Context, source, target string, o *recoverFlags
 }
 
 // repairPlan returns the plan of --plan, or a new one.
-func (a *app) repairPlan(ctx context.Context, source string, o *recoverFlags) (*hyperslab.RepairPlan, error) {
-	if o.repair.plan == "" {
-		return hyperslab.PlanRepair(ctx, source, &hyperslab.RepairOptions{Isolated: a.Sandboxed()})
+func (j *recoverJob) repairPlan(ctx context.Context, source string) (*hyperslab.RepairPlan, error) {
+	if j.fix.plan == "" {
+		return hyperslab.PlanRepair(ctx, source, &hyperslab.RepairOptions{Isolated: j.Sandboxed()})
 	}
-	p, err := readRepairPlan(o.repair.plan)
-	if err == nil && o.repair.reverse {
+	p, err := readRepairPlan(j.fix.plan)
+	if err == nil && j.fix.reverse {
 		p = p.Reverse()
 	}
 	return p, err
@@ -182,9 +182,9 @@ func newRepairDoc(p *hyperslab.RepairPlan, source string, took time.Duration) *R
 }
 
 // tellRepair writes the changes and the result.
-func (a *app) tellRepair(p *hyperslab.RepairPlan, source, target string, o *recoverFlags) error {
+func (j *recoverJob) tellRepair(p *hyperslab.RepairPlan, source, target string) error {
 	for i, c := range p.Changes {
-		if o.quiet || o.most > 0 && i == o.most {
+		if j.quiet || j.most > 0 && i == j.most {
 			break
 		}
 		certainty := "certain"
@@ -195,21 +195,21 @@ func (a *app) tellRepair(p *hyperslab.RepairPlan, source, target string, o *reco
 		if c.Object != "" {
 			line += ": " + c.Object
 		}
-		if _, err := fmt.Fprintln(a.Stdout, term.SafeLines(line+": "+c.Structure+": "+c.Reason)); err != nil {
+		if _, err := fmt.Fprintln(j.Stdout, term.SafeLines(line+": "+c.Structure+": "+c.Reason)); err != nil {
 			return err
 		}
 	}
-	if more := len(p.Changes) - o.most; o.most > 0 && more > 0 && !o.quiet {
-		a.Note("and %d more; -n 0 lists all", more)
+	if more := len(p.Changes) - j.most; j.most > 0 && more > 0 && !j.quiet {
+		j.Note("and %d more; -n 0 lists all", more)
 	}
 	n := term.Plural(int64(len(p.Changes)), "change")
 	switch {
 	case target != "":
-		a.Note("%s: %s, with %s", term.Safe(target), term.FormatBytes(p.Size), n)
+		j.Note("%s: %s, with %s", term.Safe(target), term.FormatBytes(p.Size), n)
 	case len(p.Changes) == 0:
-		a.Note("%s: needs no repair", term.Safe(source))
+		j.Note("%s: needs no repair", term.Safe(source))
 	default:
-		a.Note("%s: readable with %s; a TARGET writes a copy with them", term.Safe(source), n)
+		j.Note("%s: readable with %s; a TARGET writes a copy with them", term.Safe(source), n)
 	}
 	return nil
 }

@@ -104,7 +104,10 @@ const mostFindings = 1000
 // mostConsequences is the maximum number of consequences of a finding that are written as text.
 const mostConsequences = 3
 
-type verifyFlags struct {
+// verifyJob is one run of verify.
+type verifyJob struct {
+	*shell.App
+
 	job       shell.JobFlags
 	batch     shell.BatchFlags
 	sandbox   bool
@@ -118,8 +121,8 @@ type verifyFlags struct {
 	json      bool
 }
 
-func (a *app) verifyCommand() *cobra.Command {
-	var o verifyFlags
+func newVerify(a *shell.App) *cobra.Command {
+	j := &verifyJob{App: a}
 	cmd := &cobra.Command{
 		Use:   "verify FILE...",
 		Short: "Check whole files for corruption",
@@ -166,98 +169,98 @@ were not checked.` + shell.BatchHelp,
   hyperslab verify waves.h5 --digests write
   hyperslab verify waves.h5 --digests check --json
   hyperslab verify --cloud waves.h5`,
-		Args: o.batch.Arity,
+		Args: j.batch.Arity,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if o.cloud {
-				return a.verifyCloud(cmd, args, &o)
+			if j.cloud {
+				return j.verifyCloud(cmd, args)
 			}
-			return shell.NoSandbox(a.verify(cmd, args, &o))
+			return shell.NoSandbox(j.run(cmd, args))
 		},
 	}
 	f := cmd.Flags()
-	o.job.Flags = f
-	f.IntVarP(&o.job.Jobs, "jobs", "j", 0, "number `N` of workers; 0 means all cores")
-	f.StringVarP(&o.job.Memory, "memory", "M", "2GiB", "maximum `BYTES` of memory of the sandbox")
-	shell.ProgressFlag(cmd, &o.job.Progress)
-	f.BoolVarP(&o.job.Quiet, "quiet", "q", false, "do not show progress and valid files")
-	f.BoolVar(&o.sandbox, "sandbox", true, "decode in an isolated process")
-	f.BoolVar(&o.untrusted, "untrusted", false, "do not use codecs and libraries that are unsafe on crafted bytes")
-	f.StringVar(&o.digests, "digests", "", "`ACTION` for the digests in FILE.sha256: write or check")
-	f.BoolVarP(&o.force, "force", "f", false, "replace existing digests")
-	f.StringVar(&o.format, "format", "", "`FORMAT` of files with a corrupt beginning: b2nd, hdf5 or bcolz")
-	f.IntVarP(&o.most, "limit", "n", 20, "list at most `N` errors of a file, with 3 consequences of each; all if 0")
-	f.BoolVarP(&o.recursive, "recursive", "r", false, "show the verdict of each member of a directory, and totals")
-	o.batch.AddList(cmd, "also the files that `FILE` lists, one per line; - is standard input", "continue after a file that cannot be checked")
-	f.BoolVar(&o.cloud, "cloud", false, "report the layout for reads from an object store, and check no values")
+	j.job.Flags = f
+	f.IntVarP(&j.job.Jobs, "jobs", "j", 0, "number `N` of workers; 0 means all cores")
+	f.StringVarP(&j.job.Memory, "memory", "M", "2GiB", "maximum `BYTES` of memory of the sandbox")
+	shell.ProgressFlag(cmd, &j.job.Progress)
+	f.BoolVarP(&j.job.Quiet, "quiet", "q", false, "do not show progress and valid files")
+	f.BoolVar(&j.sandbox, "sandbox", true, "decode in an isolated process")
+	f.BoolVar(&j.untrusted, "untrusted", false, "do not use codecs and libraries that are unsafe on crafted bytes")
+	f.StringVar(&j.digests, "digests", "", "`ACTION` for the digests in FILE.sha256: write or check")
+	f.BoolVarP(&j.force, "force", "f", false, "replace existing digests")
+	f.StringVar(&j.format, "format", "", "`FORMAT` of files with a corrupt beginning: b2nd, hdf5 or bcolz")
+	f.IntVarP(&j.most, "limit", "n", 20, "list at most `N` errors of a file, with 3 consequences of each; all if 0")
+	f.BoolVarP(&j.recursive, "recursive", "r", false, "show the verdict of each member of a directory, and totals")
+	j.batch.AddList(cmd, "also the files that `FILE` lists, one per line; - is standard input", "continue after a file that cannot be checked")
+	f.BoolVar(&j.cloud, "cloud", false, "report the layout for reads from an object store, and check no values")
 	shell.CompleteWords(cmd, "digests", "write", "check")
-	shell.JSONFlag(cmd, &o.json)
+	shell.JSONFlag(cmd, &j.json)
 	return cmd
 }
 
 // options converts the flags to options of hyperslab.Verify.
-func (o *verifyFlags) options() (*hyperslab.VerifyOptions, error) {
-	memory, err := o.job.Check()
+func (j *verifyJob) options() (*hyperslab.VerifyOptions, error) {
+	memory, err := j.job.Check()
 	if err != nil {
 		return nil, err
 	}
 	v := &hyperslab.VerifyOptions{
-		Format: hyperslab.Format(o.format), Workers: o.job.Jobs, Untrusted: o.untrusted, Isolated: o.sandbox, Memory: memory, MaxFindings: max(o.most, mostFindings),
+		Format: hyperslab.Format(j.format), Workers: j.job.Jobs, Untrusted: j.untrusted, Isolated: j.sandbox, Memory: memory, MaxFindings: max(j.most, mostFindings),
 	}
-	if o.job.Given && !o.sandbox {
-		return nil, shell.Usagef("--memory %s is the limit of the sandbox, which --sandbox=false turns off", o.job.Memory)
+	if j.job.Given && !j.sandbox {
+		return nil, shell.Usagef("--memory %s is the limit of the sandbox, which --sandbox=false turns off", j.job.Memory)
 	}
-	if o.digests != "" {
-		if err := shell.OneOf("--digests", o.digests, "write", "check"); err != nil {
+	if j.digests != "" {
+		if err := shell.OneOf("--digests", j.digests, "write", "check"); err != nil {
 			return nil, err
 		}
-		v.CheckDigests, v.WriteDigests = o.digests == "check", o.digests == "write"
+		v.CheckDigests, v.WriteDigests = j.digests == "check", j.digests == "write"
 	}
-	if o.format != "" {
-		if err := shell.OneOf("--format", o.format, string(hyperslab.B2ND), string(hyperslab.HDF5), string(hyperslab.Bcolz)); err != nil {
+	if j.format != "" {
+		if err := shell.OneOf("--format", j.format, string(hyperslab.B2ND), string(hyperslab.HDF5), string(hyperslab.Bcolz)); err != nil {
 			return nil, err
 		}
 	}
-	if o.most < 0 {
-		return nil, shell.Usagef("-n %d: want 0 or more findings", o.most)
+	if j.most < 0 {
+		return nil, shell.Usagef("-n %d: want 0 or more findings", j.most)
 	}
-	if o.most == 0 {
+	if j.most == 0 {
 		v.MaxFindings = 1 << 30
 	}
 	return v, nil
 }
 
-func (a *app) verify(cmd *cobra.Command, args []string, o *verifyFlags) error {
-	v, err := o.options()
+func (j *verifyJob) run(cmd *cobra.Command, args []string) error {
+	v, err := j.options()
 	if err != nil {
 		return err
 	}
 	start := time.Now()
 	doc := VerifyDoc{Schema: shell.SchemaVerify, Files: []VerifyFile{}}
 	worst := shell.ExitOK
-	err = a.Batch(cmd, args, &o.batch, true, func(source string) error {
+	err = j.Batch(cmd, args, &j.batch, true, func(source string) error {
 		if err := shell.WholeFile("verify", source); err != nil {
 			return err
 		}
-		if sidecar := filepath.Clean(source) + verify.SidecarExt; v.WriteDigests && !o.force {
+		if sidecar := filepath.Clean(source) + verify.SidecarExt; v.WriteDigests && !j.force {
 			if _, err := os.Lstat(sidecar); err == nil {
 				return &ndarray.Error{Op: "create", Path: sidecar, Err: ndarray.ErrExists}
 			}
 		}
-		v.Unlocked = a.Unlocked
-		m := term.NewMeter(o.job.Progress, a.Stderr, "verify", 0, time.Now)
+		v.Unlocked = j.Unlocked
+		m := term.NewMeter(j.job.Progress, j.Stderr, "verify", 0, time.Now)
 		v.Progress = func(p ndarray.Progress) {
 			m.UpdateDecoded(p.DoneUnits, p.TotalUnits, "chunks", p.DoneBytes, p.StoredBytes)
 		}
 		show := func(r *hyperslab.VerifyReport) {
 			row := newVerifyFile(r.Path)
-			row.fill(r, o.most)
+			row.fill(r, j.most)
 			doc.add(row)
-			if !o.json {
-				a.printVerdict(&row, r, o)
+			if !j.json {
+				j.printVerdict(&row, r)
 			}
 		}
 		members := false
-		if o.recursive {
+		if j.recursive {
 			v.Member = func(r *hyperslab.VerifyReport) error {
 				m.Finish()
 				members = true
@@ -281,12 +284,12 @@ func (a *app) verify(cmd *cobra.Command, args []string, o *verifyFlags) error {
 		}
 		return nil
 	})
-	if o.json && len(doc.Files) > 0 {
+	if j.json && len(doc.Files) > 0 {
 		doc.Seconds = shell.Seconds(time.Since(start))
-		err = errors.Join(err, shell.WriteJSON(a.Stdout, doc))
+		err = errors.Join(err, shell.WriteJSON(j.Stdout, doc))
 	}
-	if o.recursive && !o.json && len(doc.Files) > 0 {
-		a.printTotals(&doc.Totals)
+	if j.recursive && !j.json && len(doc.Files) > 0 {
+		j.printTotals(&doc.Totals)
 	}
 	if worst == shell.ExitOK || err != nil && worst != shell.ExitDiffers {
 		return err
@@ -304,8 +307,8 @@ func (d *VerifyDoc) add(row VerifyFile) {
 }
 
 // printTotals writes the totals of a run in one line.
-func (a *app) printTotals(t *verifyTotals) {
-	fmt.Fprintf(a.Stdout, "%s: %d valid, %d corrupt, %d not or partly checked (%s, %s checked, %s decoded)\n", term.Plural(int64(t.Files), "file"),
+func (j *verifyJob) printTotals(t *verifyTotals) {
+	fmt.Fprintf(j.Stdout, "%s: %d valid, %d corrupt, %d not or partly checked (%s, %s checked, %s decoded)\n", term.Plural(int64(t.Files), "file"),
 		t.Valid, t.Corrupt, t.NotChecked, term.Plural(int64(t.Arrays), "array"), term.Plural(int64(t.Chunks), "chunk"), term.FormatBytes(int64(t.DecodedBytes)))
 }
 
@@ -399,8 +402,8 @@ func newPlaceDoc(p hyperslab.Finding) PlaceDoc {
 }
 
 // printVerdict writes the result of a file for users: one line, and one for each finding.
-func (a *app) printVerdict(row *VerifyFile, r *hyperslab.VerifyReport, o *verifyFlags) {
-	if o.job.Quiet && row.Verdict == verdictValid {
+func (j *verifyJob) printVerdict(row *VerifyFile, r *hyperslab.VerifyReport) {
+	if j.job.Quiet && row.Verdict == verdictValid {
 		return
 	}
 	facts := []string{term.Plural(r.Arrays, "array"), term.Plural(r.Chunks, "chunk") + " checked", term.FormatBytes(r.DecodedBytes) + " decoded"}
@@ -417,28 +420,28 @@ func (a *app) printVerdict(row *VerifyFile, r *hyperslab.VerifyReport, o *verify
 			verdict = fmt.Sprintf("%s, %s without checksum: values not verified", row.Verdict, term.Plural(r.Chunks-r.Checksums, "chunk"))
 		}
 	}
-	fmt.Fprintf(a.Stdout, "%s: %s (%s)\n", term.Safe(row.Path), verdict, shell.Joined(facts))
-	a.printFindings("error", r.Findings, r.NumFindings, o.most)
-	a.printFindings("not checked", r.Unchecked, r.NumUnchecked, o.most)
+	fmt.Fprintf(j.Stdout, "%s: %s (%s)\n", term.Safe(row.Path), verdict, shell.Joined(facts))
+	j.printFindings("error", r.Findings, r.NumFindings, j.most)
+	j.printFindings("not checked", r.Unchecked, r.NumUnchecked, j.most)
 }
 
 // printFindings writes findings with the first of their consequences, all if most is 0.
-func (a *app) printFindings(what string, list []hyperslab.Finding, all int64, most int) {
+func (j *verifyJob) printFindings(what string, list []hyperslab.Finding, all int64, most int) {
 	line := func(indent, what string, p hyperslab.Finding) {
-		fmt.Fprintf(a.Stdout, "%s%s: %s\n", indent, what, strings.ReplaceAll(term.SafeLines(p.String()), "\n", "\n"+indent+"  "))
+		fmt.Fprintf(j.Stdout, "%s%s: %s\n", indent, what, strings.ReplaceAll(term.SafeLines(p.String()), "\n", "\n"+indent+"  "))
 	}
 	for _, c := range causes(list, most) {
 		all -= int64(len(c))
 		line("  ", what, c[0])
 		for i, p := range c[1:] {
 			if i == mostConsequences && most > 0 {
-				fmt.Fprintf(a.Stdout, "    and %s more; -n 0 lists all\n", term.Plural(int64(len(c)-1-i), "consequence"))
+				fmt.Fprintf(j.Stdout, "    and %s more; -n 0 lists all\n", term.Plural(int64(len(c)-1-i), "consequence"))
 				break
 			}
 			line("    ", "consequence", p)
 		}
 	}
 	if all > 0 {
-		fmt.Fprintf(a.Stdout, "  and %d more; -n 0 lists all\n", all)
+		fmt.Fprintf(j.Stdout, "  and %d more; -n 0 lists all\n", all)
 	}
 }

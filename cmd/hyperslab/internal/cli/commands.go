@@ -3,8 +3,6 @@
 package cli
 
 import (
-	"slices"
-
 	"github.com/spf13/cobra"
 
 	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/check"
@@ -16,10 +14,11 @@ import (
 )
 
 // commands returns the subcommands, except completion, which cobra provides.
-func (a *app) commands() []*cobra.Command {
-	own := []*cobra.Command{a.manCommand()}
-	return slices.Concat(inspect.Commands(a.App), convert.Commands(a.App), draw.Commands(a.App), check.Commands(a.App), publish.Commands(a.App), own)
+func commands(a *shell.App) (all []*cobra.Command) {
+	for _, list := range []func(*shell.App) []*cobra.Command{
+		inspect.Commands, convert.Commands, draw.Commands, check.Commands, publish.Commands,
+	} {
+		all = append(all, list(a)...)
+	}
+	return append(all, newMan(a))
 }
-
-// app runs a command line.
-type app struct{ *shell.App }

@@ -15,7 +15,7 @@ import (
 	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/shell"
 )
 
-func (a *app) manCommand() *cobra.Command {
+func newMan(a *shell.App) *cobra.Command {
 	dir := ""
 	cmd := &cobra.Command{
 		Use:   "man [COMMAND]",

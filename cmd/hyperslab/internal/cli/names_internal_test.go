@@ -10,7 +10,7 @@ import (
 
 // TestOtherNames checks that each suggested command exists, and that no command has the other name.
 func TestOtherNames(t *testing.T) {
-	root := (&app{new(shell.App)}).root()
+	root := newRoot(new(shell.App))
 	for name, command := range shell.OtherNames {
 		found, _, err := root.Find([]string{command})
 		require.NoError(t, err)

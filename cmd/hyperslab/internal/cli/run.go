@@ -28,7 +28,7 @@ func CatchCrashes() { cmem.CatchCrashes(shell.ExitCrashed) }
 // Run executes the command line args (without the program's name) and returns the exit code. See
 // the package comment for its values.
 func Run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	a := &app{&shell.App{Stdout: stdout, Stderr: stderr, Help: shell.Output{Writer: stdout}, Color: term.ColorAuto}}
+	a := &shell.App{Stdout: stdout, Stderr: stderr, Help: shell.Output{Writer: stdout}, Color: term.ColorAuto}
 	a.Name.Store(new("hyperslab"))
 	ctx, stop := shell.WithSignals(context.Background(), func(sig *shell.SignalError) {
 		if sig.Signal != syscall.SIGPIPE {
@@ -38,7 +38,7 @@ func Run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	defer stop()
 	defer debug.SetMemoryLimit(debug.SetMemoryLimit(-1)) // --memory changes both
 	defer ndarray.SetReadMemory(ndarray.SetReadMemory(0))
-	root := a.root()
+	root := newRoot(a)
 	root.SetArgs(append([]string{}, args...)) // nil would mean os.Args
 	if len(args) > 0 && (args[0] == cobra.ShellCompRequestCmd || args[0] == cobra.ShellCompNoDescRequestCmd) {
 		shell.RegisterValues(root)
@@ -52,7 +52,7 @@ func Run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	if err == nil {
 		err = a.Help.Err
 	}
-	a.Remote.End(a.App)
+	a.Remote.End(a)
 	if a.Plugins {
 		err = errors.Join(err, h5.AllowPlugins())
 	}
@@ -62,7 +62,7 @@ func Run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	return a.Finish(ctx, cmd, err)
 }
 
-func (a *app) root() *cobra.Command {
+func newRoot(a *shell.App) *cobra.Command {
 	var plugins []string
 	root := &cobra.Command{
 		Use:   "hyperslab",
@@ -97,7 +97,7 @@ files stay), 130 and 143 interrupted (temporary files are removed first).`,
 				return err
 			}
 			a.Isolation = shell.IsolationOf(cmd)
-			if err := a.Remote.Begin(a.App); err != nil {
+			if err := a.Remote.Begin(a); err != nil {
 				return err
 			}
 			a.Data = term.Colors(a.Color, a.Stdout, os.Getenv)
@@ -119,7 +119,7 @@ files stay), 130 and 143 interrupted (temporary files are removed first).`,
 	a.Remote.Add(root)
 	root.SetOut(&a.Help)
 	root.SetErr(a.Stderr)
-	root.AddCommand(a.commands()...)
+	root.AddCommand(commands(a)...)
 	root.SetHelpCommand(helpCommand())
 	shell.Completions(root) // which copies the current output stream
 	return root

@@ -160,7 +160,7 @@ func TestSchemas_commands(t *testing.T) {
 		require.NotEmpty(t, c.Example, "%s has no examples", c.CommandPath())
 		seen++
 	}
-	root := (&app{new(shell.App)}).root()
+	root := newRoot(new(shell.App))
 	visit(root)
 	require.GreaterOrEqual(t, seen, 24)
 }
@@ -178,5 +178,5 @@ func TestHelp_width(t *testing.T) {
 			visit(sub)
 		}
 	}
-	visit((&app{new(shell.App)}).root())
+	visit(newRoot(new(shell.App)))
 }

@@ -19,7 +19,10 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
-type appendFlags struct {
+// appendJob is one run of append.
+type appendJob struct {
+	*shell.App
+
 	job  shell.JobFlags
 	edit editFlags
 	axis int
@@ -28,8 +31,8 @@ type appendFlags struct {
 	changed    *shell.JSONInt // elements that lossy filters changed; nil unless allowLossy is set
 }
 
-func (a *app) appendCommand() *cobra.Command {
-	var o appendFlags
+func newAppend(a *shell.App) *cobra.Command {
+	j := &appendJob{App: a}
 	cmd := &cobra.Command{
 		Use:   "append TARGET SOURCE...",
 		Short: "Append the elements of arrays to another array",
@@ -46,20 +49,20 @@ how many the filter changed, including elements of the array in the same chunks.
 		Args:              shell.Arity(2, -1),
 		ValidArgsFunction: shell.CompleteAddress,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.append(cmd.Context(), args[0], args[1:], &o)
+			return j.run(cmd.Context(), args[0], args[1:])
 		},
 	}
-	cmd.Flags().IntVar(&o.axis, "axis", 0, "`AXIS` that grows, counted from 0")
-	cmd.Flags().BoolVar(&o.allowLossy, "allow-lossy", false, "append although a filter can change values, and report how many it changed")
-	o.job.Add(cmd, "no progress and no summary")
-	o.edit.add(a, cmd)
-	shell.AddDType(a.App, cmd)
-	a.DoneWith(cmd, func(d *shell.DoneDoc) { d.LossyChanges = o.changed })
+	cmd.Flags().IntVar(&j.axis, "axis", 0, "`AXIS` that grows, counted from 0")
+	cmd.Flags().BoolVar(&j.allowLossy, "allow-lossy", false, "append although a filter can change values, and report how many it changed")
+	j.job.Add(cmd, "no progress and no summary")
+	j.edit.add(a, cmd)
+	shell.AddDType(a, cmd)
+	a.DoneWith(cmd, func(d *shell.DoneDoc) { d.LossyChanges = j.changed })
 	return cmd
 }
 
-func (a *app) append(ctx context.Context, target string, sources []string, o *appendFlags) (err error) {
-	memory, err := o.job.Check()
+func (j *appendJob) run(ctx context.Context, target string, sources []string) (err error) {
+	memory, err := j.job.Check()
 	if err != nil {
 		return err
 	}
@@ -68,7 +71,7 @@ func (a *app) append(ctx context.Context, target string, sources []string, o *ap
 	if err != nil {
 		return err
 	}
-	if err := o.edit.hold(ctx, loc.File); err != nil {
+	if err := j.edit.hold(ctx, loc.File); err != nil {
 		return err
 	}
 	var from []*ndarray.Array
@@ -78,17 +81,17 @@ func (a *app) append(ctx context.Context, target string, sources []string, o *ap
 		}
 	}()
 	for _, source := range sources {
-		if o.edit.inPlace && shell.SameFile(source, loc.File) {
+		if j.edit.inPlace && shell.SameFile(source, loc.File) {
 			return shell.Usagef("%s is in the file that changes; without --in-place that is possible", source)
 		}
-		src, err := a.Open(ctx, source, hyperslab.OpenOptions{})
+		src, err := j.Open(ctx, source, hyperslab.OpenOptions{})
 		if err != nil {
 			return err
 		}
 		from = append(from, src)
 	}
-	fit := func(address string, m ndarray.Meta) error { return o.job.Fit(memory, address, m) }
-	into, bytes, err := a.appendable(ctx, target, from, o, fit)
+	fit := func(address string, m ndarray.Meta) error { return j.job.Fit(memory, address, m) }
+	into, bytes, err := j.appendable(ctx, target, from, fit)
 	if err != nil {
 		return err
 	}
@@ -97,55 +100,55 @@ func (a *app) append(ctx context.Context, target string, sources []string, o *ap
 			return err
 		}
 	}
-	if o.edit.dryRun {
-		text, err := forecastAppend(ctx, from, into, o.job.Jobs, memory)
+	if j.edit.dryRun {
+		text, err := forecastAppend(ctx, from, into, j.job.Jobs, memory)
 		if err != nil {
 			return err
 		}
-		a.Note("would append %s along axis %d of %s%s", term.FormatBytes(bytes), o.axis, term.Safe(target), text)
-		return o.edit.plan(loc.File)
+		j.Note("would append %s along axis %d of %s%s", term.FormatBytes(bytes), j.axis, term.Safe(target), text)
+		return j.edit.plan(loc.File)
 	}
 	var shape []int64
-	err = o.edit.edit(ctx, loc.File, func(file string) (err error) {
-		dst, err := a.Open(ctx, locate.Location{File: file, Object: loc.Object}.String(), hyperslab.OpenOptions{Write: true, AllowLossy: o.allowLossy})
+	err = j.edit.edit(ctx, loc.File, func(file string) (err error) {
+		dst, err := j.Open(ctx, locate.Location{File: file, Object: loc.Object}.String(), hyperslab.OpenOptions{Write: true, AllowLossy: j.allowLossy})
 		if err != nil {
 			return err
 		}
 		defer func() { err = errors.Join(err, dst.Close()) }()
-		if err := o.checkLossy(target, dst); err != nil { // before the array grows
+		if err := j.checkLossy(target, dst); err != nil { // before the array grows
 			return err
 		}
-		m := o.edit.meter(bytes)
-		if !o.edit.inPlace { // in place, the growth of the file does not show how much was written
+		m := j.edit.meter(bytes)
+		if !j.edit.inPlace { // in place, the growth of the file does not show how much was written
 			m.SetTarget(growing(file))
 		}
 		defer m.Finish()
 		done := int64(0)
 		for _, src := range from {
-			err := appendArray(ctx, dst, src, o.axis, memory, func(n int64) { done += n; m.Update(done) })
+			err := j.appendArray(ctx, dst, src, func(n int64) { done += n; m.Update(done) })
 			if err != nil {
 				return err
 			}
 		}
 		shape = dst.Shape()
-		if o.allowLossy {
-			o.changed = new(shell.JSONInt(dst.LossyChanges()))
+		if j.allowLossy {
+			j.changed = new(shell.JSONInt(dst.LossyChanges()))
 		}
 		return nil
 	})
-	if err == nil && o.changed != nil && *o.changed > 0 {
-		a.Note("%s: elements that the lossy filter changed: %d", term.Safe(target), *o.changed)
+	if err == nil && j.changed != nil && *j.changed > 0 {
+		j.Note("%s: elements that the lossy filter changed: %d", term.Safe(target), *j.changed)
 	}
-	if err == nil && !o.job.Quiet {
-		a.Note("%s: %s, %s in %v", term.Safe(target), term.FormatShape(shape), term.FormatBytes(bytes), time.Since(start).Round(time.Millisecond))
+	if err == nil && !j.job.Quiet {
+		j.Note("%s: %s, %s in %v", term.Safe(target), term.FormatShape(shape), term.FormatBytes(bytes), time.Since(start).Round(time.Millisecond))
 	}
 	return err
 }
 
 // checkLossy returns errors.ErrUnsupported if a filter of the target can change values, unless that
 // is allowed.
-func (o *appendFlags) checkLossy(target string, dst *ndarray.Array) error {
-	if b, ok := ndarray.As[ndarray.LossyWriter](dst.Backend()); ok && !o.allowLossy {
+func (j *appendJob) checkLossy(target string, dst *ndarray.Array) error {
+	if b, ok := ndarray.As[ndarray.LossyWriter](dst.Backend()); ok && !j.allowLossy {
 		if filter, _ := b.Lossy(); filter != "" {
 			return ndarray.Wrap("append to", target, fmt.Errorf("%w %s, which can change elements", shell.ErrLossy, filter))
 		}
@@ -173,9 +176,9 @@ func forecastAppend(ctx context.Context, from []*ndarray.Array, into ndarray.Met
 
 // appendable checks all sources against the target before it is changed. It returns the target's
 // metadata and the bytes of the sources.
-func (a *app) appendable(ctx context.Context, target string, from []*ndarray.Array, o *appendFlags, fit func(string, ndarray.Meta) error) (m ndarray.Meta, bytes int64, err error) {
-	axis := o.axis
-	dst, err := a.Open(ctx, target, hyperslab.OpenOptions{})
+func (j *appendJob) appendable(ctx context.Context, target string, from []*ndarray.Array, fit func(string, ndarray.Meta) error) (m ndarray.Meta, bytes int64, err error) {
+	axis := j.axis
+	dst, err := j.Open(ctx, target, hyperslab.OpenOptions{})
 	if err != nil {
 		return m, 0, err
 	}
@@ -188,7 +191,7 @@ func (a *app) appendable(ctx context.Context, target string, from []*ndarray.Arr
 	if err := fit(target, dst.Meta()); err != nil {
 		return m, 0, err
 	}
-	if err := o.checkLossy(target, dst); err != nil {
+	if err := j.checkLossy(target, dst); err != nil {
 		return m, 0, err
 	}
 	length := shape[axis]
@@ -214,7 +217,8 @@ func (a *app) appendable(ctx context.Context, target string, from []*ndarray.Arr
 }
 
 // appendArray extends dst by src, piece by piece.
-func appendArray(ctx context.Context, dst, src *ndarray.Array, axis int, memory int64, moved func(bytes int64)) error {
+func (j *appendJob) appendArray(ctx context.Context, dst, src *ndarray.Array, moved func(bytes int64)) error {
+	axis, memory := j.axis, j.job.Limit
 	shape := dst.Shape()
 	at := shape[axis]
 	shape[axis] += src.Shape()[axis]
@@ -227,7 +231,8 @@ func appendArray(ctx context.Context, dst, src *ndarray.Array, axis int, memory 
 		return r
 	}
 	if src.DType().Size > 0 {
-		return shell.Sequential(ctx, src, src.Shape(), src.Meta().ChunkShape, src.DType().Size, memory, func(r ndarray.Region, b []byte) error {
+		pieces := shell.Pieces{Shape: src.Shape(), Chunk: src.Meta().ChunkShape, Size: src.DType().Size, Memory: memory}
+		return pieces.Copy(ctx, src, func(r ndarray.Region, b []byte) error {
 			moved(int64(len(b)))
 			return dst.Write(ctx, b, place(r))
 		})

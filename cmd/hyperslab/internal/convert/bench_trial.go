@@ -24,17 +24,23 @@ import (
 
 // Trial is a sample of an array, and a directory to store it in.
 type Trial struct {
-	Format hyperslab.Format
+	TrialOptions
 	Spec   ndarray.Spec // of the sample
 	Data   []byte
 	sample *ndarray.Array
 	dir    string
-	Jobs   int
-	memory int64
 }
 
-// NewTrial takes at most the given number of bytes from the middle of an array.
-func NewTrial(ctx context.Context, src *ndarray.Array, format hyperslab.Format, most int64, jobs int, memory int64) (_ *Trial, err error) {
+// TrialOptions describe the sample of a trial, and how it is stored and read.
+type TrialOptions struct {
+	Format hyperslab.Format
+	Bytes  int64 // maximum size of the sample
+	Jobs   int   // goroutines; 0 means one for each processor
+	Memory int64 // maximum bytes of the buffers of a copy
+}
+
+// NewTrial takes a sample from the middle of an array.
+func NewTrial(ctx context.Context, src *ndarray.Array, o TrialOptions) (_ *Trial, err error) {
 	m := src.Meta()
 	if m.DType.Size == 0 {
 		return nil, shell.Usagef("%s: %w: elements of variable size cannot be measured", cmp.Or(m.Path, "the array"), errors.ErrUnsupported)
@@ -42,11 +48,11 @@ func NewTrial(ctx context.Context, src *ndarray.Array, format hyperslab.Format, 
 	if src.NBytes() == 0 || len(m.Shape) == 0 {
 		return nil, shell.Usagef("%s: %w: %s has no elements to measure", cmp.Or(m.Path, "the array"), ndarray.ErrShape, shell.MetaShape(m))
 	}
-	t := &Trial{Format: format, Jobs: jobs, memory: memory}
-	r := middle(m.Shape, m.ChunkShape, max(most/int64(m.DType.Size), 1))
+	t := &Trial{TrialOptions: o}
+	r := middle(m.Shape, m.ChunkShape, max(o.Bytes/int64(m.DType.Size), 1))
 	t.Spec = ndarray.Spec{Shape: r.Shape, DType: m.DType, Fill: m.Fill}
 	t.Data = make([]byte, r.NumElems()*int64(m.DType.Size))
-	if err := src.ReadRegion(ctx, t.Data, r, jobs); err != nil {
+	if err := src.ReadRegion(ctx, t.Data, r, o.Jobs); err != nil {
 		return nil, err
 	}
 	b, err := mem.New(ndarray.Spec{Shape: r.Shape, DType: m.DType.Native()})
@@ -156,7 +162,7 @@ func (t *Trial) write(ctx context.Context, spec ndarray.Spec) (took time.Duratio
 	if err != nil {
 		return 0, errors.Join(err, b.Close())
 	}
-	_, err = ndarray.Copy(ctx, dst, t.sample, &ndarray.CopyOptions{Workers: t.Jobs, Memory: t.memory})
+	_, err = ndarray.Copy(ctx, dst, t.sample, &ndarray.CopyOptions{Workers: t.Jobs, Memory: t.Memory})
 	return time.Since(start), errors.Join(err, dst.Close())
 }
 

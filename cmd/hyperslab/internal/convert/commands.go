@@ -8,19 +8,15 @@ import (
 	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/shell"
 )
 
-// app runs the commands of this package.
-type app struct{ *shell.App }
-
 // Commands returns the commands of this package.
-func Commands(s *shell.App) []*cobra.Command {
-	a := &app{s}
+func Commands(a *shell.App) []*cobra.Command {
 	return []*cobra.Command{
-		a.convertCommand(),
-		a.virtualCommand(),
-		a.repackCommand(),
-		a.cpCommand(),
-		a.appendCommand(),
-		a.attrCommand(),
-		a.rmCommand(),
+		newConvert(a),
+		newVirtual(a),
+		newRepack(a),
+		newCp(a),
+		newAppend(a),
+		newAttr(a),
+		newRm(a),
 	}
 }

@@ -52,7 +52,15 @@ type ConvertDoc struct {
 	Lost               []string         `json:"lost"`
 }
 
-type ConvertFlags struct {
+// ConvertJob is one run of convert, or the conversion of one of its sources. Other commands that
+// write an array use the parts of it that they share.
+type ConvertJob struct {
+	*shell.App
+
+	Command string // that writes the messages
+	Source  string
+	Target  string
+
 	lock  *hyperslab.Lock // of an existing target; nil: none
 	Job   shell.JobFlags
 	Attrs shell.AttrFlags
@@ -77,8 +85,8 @@ type ConvertFlags struct {
 	stdin io.Reader
 }
 
-func (a *app) convertCommand() *cobra.Command {
-	var o ConvertFlags
+func newConvert(a *shell.App) *cobra.Command {
+	j := &ConvertJob{App: a, Command: "convert"}
 	cmd := &cobra.Command{
 		Use:   "convert SOURCE TARGET",
 		Short: "Write an array or a tree in another format or with other compression",
@@ -134,69 +142,75 @@ HDF5, and within one format that of the source.
   hyperslab convert waves.npy again.h5:/waves --codec blosc2/zstd
   hyperslab convert --into . --format bcolz waves.npy rose.b2nd`,
 		Args: func(cmd *cobra.Command, args []string) error {
-			if o.batch.Into != "" {
-				return o.batch.Arity(cmd, args)
+			if j.batch.Into != "" {
+				return j.batch.Arity(cmd, args)
 			}
 			return shell.Arity(2, 2)(cmd, args)
 		},
 		ValidArgsFunction: shell.CompleteAddress,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			o.stdin = cmd.InOrStdin()
+			j.stdin = cmd.InOrStdin()
 			if slices.Contains(args, shell.Stdio) {
-				o.stdin = shell.Stoppable(cmd.Context(), o.stdin)
+				j.stdin = shell.Stoppable(cmd.Context(), j.stdin)
 			}
-			return a.convert(cmd, args, &o)
+			return j.run(cmd, args)
 		},
 	}
-	o.Job.Add(cmd, "no progress and no summary")
-	o.Attrs.Add(cmd, "leave out")
-	o.pick.Add(cmd)
+	j.Job.Add(cmd, "no progress and no summary")
+	j.Attrs.Add(cmd, "leave out")
+	j.pick.Add(cmd)
 	cmd.Flags().Lookup("exclude-unsupported").Usage = "leave out everything that the target cannot represent: attributes, fill value, dimension names, maximum shape"
 	f := cmd.Flags()
-	f.BoolVarP(&o.force, "force", "f", false, "replace the target if it exists; in an HDF5 file only the named array")
-	f.BoolVar(&o.inPlace, "in-place", false, "add the array to the HDF5 file itself instead of a copy; a crash can corrupt the file")
-	f.BoolVar(&o.along, "with-coordinates", false, "also convert the coordinates of an array: the arrays with the names of its dimensions and those in its attribute coordinates")
-	f.StringVar(&o.Format, "format", "", "`FORMAT` of the target: b2nd, hdf5, bcolz, caterva, b2z, b2d, b2e, ctable, frame, npy or raw")
-	f.StringVar(&o.dtype, "dtype", "", "`TYPE` of the source's elements: for raw bytes, and for Caterva, which stores no dtype")
-	f.StringVar(&o.flat.Shape, "shape", "", "the source is raw bytes of this `SHAPE`; one length may be -1 and is then computed")
-	f.Int64Var(&o.flat.Offset, "offset", 0, "with --shape: `BYTES` before the first element")
-	f.StringVar(&o.strings, "strings", string(textview.Auto), "`KIND` of strings that replace those that the target lacks: auto (variable length in HDF5, fixed size elsewhere), fixed, or error")
+	f.BoolVarP(&j.force, "force", "f", false, "replace the target if it exists; in an HDF5 file only the named array")
+	f.BoolVar(&j.inPlace, "in-place", false, "add the array to the HDF5 file itself instead of a copy; a crash can corrupt the file")
+	f.BoolVar(&j.along, "with-coordinates", false, "also convert the coordinates of an array: the arrays with the names of its dimensions and those in its attribute coordinates")
+	f.StringVar(&j.Format, "format", "", "`FORMAT` of the target: b2nd, hdf5, bcolz, caterva, b2z, b2d, b2e, ctable, frame, npy or raw")
+	f.StringVar(&j.dtype, "dtype", "", "`TYPE` of the source's elements: for raw bytes, and for Caterva, which stores no dtype")
+	f.StringVar(&j.flat.Shape, "shape", "", "the source is raw bytes of this `SHAPE`; one length may be -1 and is then computed")
+	f.Int64Var(&j.flat.Offset, "offset", 0, "with --shape: `BYTES` before the first element")
+	f.StringVar(&j.strings, "strings", string(textview.Auto), "`KIND` of strings that replace those that the target lacks: auto (variable length in HDF5, fixed size elsewhere), fixed, or error")
 	shell.CompleteWords(cmd, "strings", textModes...)
-	o.StoreFlags.Add(cmd)
-	o.batch.Add(cmd)
-	o.outside.add(cmd)
-	f.BoolVar(&o.dryRun, "dry-run", false, "report the changes and write no file")
-	shell.JSONFlag(cmd, &o.json)
+	j.StoreFlags.Add(cmd)
+	j.batch.Add(cmd)
+	j.outside.add(cmd)
+	f.BoolVar(&j.dryRun, "dry-run", false, "report the changes and write no file")
+	shell.JSONFlag(cmd, &j.json)
 	shell.CompleteWords(cmd, "format", targets...)
-	o.files.Add(a.App, cmd)
+	j.files.Add(a, cmd)
 	a.LockFlags(cmd)
-	(&shell.UntrustedFlags{}).Add(a.App, cmd)
+	(&shell.UntrustedFlags{}).Add(a, cmd)
 	return cmd
 }
 
-func (a *app) convert(cmd *cobra.Command, args []string, o *ConvertFlags) error {
-	memory, err := o.Check()
-	if err != nil {
+func (j *ConvertJob) run(cmd *cobra.Command, args []string) error {
+	if err := j.Check(); err != nil {
 		return err
 	}
-	if o.batch.Into != "" {
-		return a.convertMany(cmd, args, memory, o)
+	if j.batch.Into != "" {
+		return j.convertMany(cmd, args)
 	}
-	r, err := a.convertOne(cmd.Context(), args[0], args[1], memory, o)
+	r, err := j.from(args[0], args[1]).convertOne(cmd.Context())
 	if err != nil {
 		return err
 	}
 	switch {
-	case o.json && args[1] == shell.Stdio:
-		err = a.WriteJSON(a.Stderr, r.document())
-	case o.json:
-		err = a.WriteJSON(a.Stdout, r.document())
-	case o.dryRun:
-		err = r.plan(a.Stdout, a.Data)
-	case !o.Job.Quiet:
-		a.Note("%s", r.summary())
+	case j.json && args[1] == shell.Stdio:
+		err = j.WriteJSON(j.Stderr, r.document())
+	case j.json:
+		err = j.WriteJSON(j.Stdout, r.document())
+	case j.dryRun:
+		err = r.plan(j.Stdout, j.Data)
+	case !j.Job.Quiet:
+		j.Note("%s", r.summary())
 	}
 	return cmp.Or(err, partial(r))
+}
+
+// from returns a copy of the job for another source and target.
+func (j *ConvertJob) from(source, target string) *ConvertJob {
+	one := *j
+	one.Source, one.Target = source, target
+	return &one
 }
 
 // partial returns the exit code 3 for a conversion that left out unreadable objects.
@@ -218,133 +232,123 @@ type conversion interface {
 }
 
 // convertOne converts a tree or an array.
-func (a *app) convertOne(ctx context.Context, source, target string, memory int64, o *ConvertFlags) (r conversion, err error) {
-	if remote.IsURL(target) {
-		if flag := o.outside.flag(); flag != "" {
+func (j *ConvertJob) convertOne(ctx context.Context) (r conversion, err error) {
+	if remote.IsURL(j.Target) {
+		if flag := j.outside.flag(); flag != "" {
 			return nil, shell.Usagef("%s: an object at a URL has no other files", flag)
 		}
-		if o.inPlace {
+		if j.inPlace {
 			return nil, shell.Usagef("--in-place: an object at a URL cannot be changed")
 		}
 		start := time.Now()
-		up := shell.UploadFlags{Force: o.force, DryRun: o.dryRun, Progress: o.Job.Progress}
-		err = a.Upload(ctx, target, up, func(location string) (err error) {
-			r, err = a.convertOne(ctx, source, location, memory, o)
+		up := shell.UploadFlags{Force: j.force, DryRun: j.dryRun, Progress: j.Job.Progress}
+		err = j.Upload(ctx, j.Target, up, func(location string) (err error) {
+			r, err = j.from(j.Source, location).convertOne(ctx)
 			return err
 		})
 		if err != nil {
 			return nil, err
 		}
-		r.uploaded(remote.Redact(target), time.Since(start))
+		r.uploaded(remote.Redact(j.Target), time.Since(start))
 		return r, nil
 	}
-	release, err := o.hold(ctx, target)
+	release, err := j.hold(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, release()) }()
-	if o.along {
-		file, kept, err := a.withCoordinates(ctx, source)
+	if j.along {
+		file, kept, err := j.withCoordinates(ctx)
 		if err != nil {
 			return nil, err
 		}
-		tree, err := a.OpenTree(ctx, file)
+		tree, err := j.OpenTree(ctx, file)
 		if err != nil {
 			return nil, err
 		}
-		one := *o
+		one := j.from(file, j.Target)
 		one.keep = kept
-		r, err = a.convertTree(ctx, tree, file, target, memory, &one)
+		r, err = one.convertTree(ctx, tree)
 		return r, errors.Join(err, tree.Close())
 	}
-	tree, err := a.sourceTree(ctx, o, source, target)
+	tree, err := j.sourceTree(ctx)
 	if err != nil {
 		return nil, err
 	}
 	if tree != nil {
 		defer func() { err = errors.Join(err, tree.Close()) }()
-		if flag := o.outside.flag(); flag != "" {
-			return nil, shell.Usagef("%s stores the elements of one array; %s is a tree", flag, source)
+		if flag := j.outside.flag(); flag != "" {
+			return nil, shell.Usagef("%s stores the elements of one array; %s is a tree", flag, j.Source)
 		}
-		return a.convertTree(ctx, tree, source, target, memory, o)
+		return j.convertTree(ctx, tree)
 	}
-	if o.pick.Given() {
-		return nil, shell.Usagef("--exclude and --skip-unreadable choose objects of a tree; %s is one array", source)
+	if j.pick.Given() {
+		return nil, shell.Usagef("--exclude and --skip-unreadable choose objects of a tree; %s is one array", j.Source)
 	}
-	return a.convertArray(ctx, source, target, memory, o)
+	return j.convertArray(ctx)
 }
 
 // openSource opens an array of any kind, or a part of an array in an array file.
-func (a *app) openSource(ctx context.Context, o *ConvertFlags, source string) (*shell.Part, error) {
+func (j *ConvertJob) openSource(ctx context.Context) (*shell.Part, error) {
 	whole := func(arr *ndarray.Array, err error) (*shell.Part, error) { return &shell.Part{Array: arr}, err }
 	switch {
-	case source == shell.Stdio:
-		return whole(shell.OpenPipe(o.stdin, o.dtype, &o.flat))
-	case o.flat.Shape != "":
-		return whole(shell.OpenRawFile(source, o.dtype, &o.flat))
+	case j.Source == shell.Stdio:
+		return whole(shell.OpenPipe(j.stdin, j.dtype, &j.flat))
+	case j.flat.Shape != "":
+		return whole(shell.OpenRawFile(j.Source, j.dtype, &j.flat))
 	}
-	if o.dtype != "" {
-		d, err := ndarray.ParseDType(o.dtype)
+	if j.dtype != "" {
+		d, err := ndarray.ParseDType(j.dtype)
 		if err != nil {
-			return nil, shell.Usagef("--dtype %s: %w", o.dtype, err)
+			return nil, shell.Usagef("--dtype %s: %w", j.dtype, err)
 		}
-		return a.OpenPartAs(ctx, source, &d)
+		return j.OpenPartAs(ctx, j.Source, &d)
 	}
-	return a.OpenPart(ctx, source)
+	return j.OpenPart(ctx, j.Source)
 }
 
-func (a *app) convertArray(ctx context.Context, source, target string, memory int64, o *ConvertFlags) (_ conversion, err error) {
+func (j *ConvertJob) convertArray(ctx context.Context) (_ conversion, err error) {
 	start := time.Now()
-	src, err := a.openSource(ctx, o, source)
+	src, err := j.openSource(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, src.Close()) }()
-	format, err := o.ResolveTarget(source, target)
+	format, err := j.ResolveTarget()
 	if err != nil {
 		return nil, err
 	}
-	changed, err := o.replaceStrings(ctx, src, format)
+	changed, err := j.replaceStrings(ctx, src, format)
 	if err != nil {
 		return nil, err
 	}
-	if o.sameCodec {
-		o.keepCodec(src.Whole().Compression)
+	if j.sameCodec {
+		j.keepCodec(src.Whole().Compression)
 	}
-	var spec ndarray.Spec
-	if isFlat(format) {
-		spec, err = o.flatSpec(src.Meta(), format, target, term.IsTerminal(a.Stdout))
-	} else {
-		if spec, err = o.Spec(src.Meta(), format); err == nil {
-			err = o.keepBlosc2(ctx, src.Array, format, &spec)
-		}
-	}
+	spec, err := j.targetSpec(ctx, src, format)
 	if err != nil {
 		return nil, err
 	}
-	if err := o.place(src.Meta(), format, target, &spec); err != nil {
-		return nil, err
-	}
-	left, lost, err := LeaveOut(ctx, a.App, "convert", source, target, src, format, &spec, o, changed...)
+	left, lost, err := j.LeaveOut(ctx, src, format, &spec, changed...)
 	if err != nil {
 		return nil, err
 	}
-	if err := cmp.Or(o.Job.Fit(memory, source, src.Whole()), o.Job.Fit(memory, target, shell.SpecMeta(spec))); err != nil {
+	if err := j.Job.FitBoth(j.Source, src.Whole(), j.Target, spec); err != nil {
 		return nil, err
 	}
 
 	r := &convertResult{
 		doc: ConvertDoc{
-			Schema: shell.SchemaConvert, Source: source, SourceFormat: src.Meta().Format, Target: target, TargetFormat: string(format),
-			DryRun: o.dryRun, DType: spec.DType.String(), Bytes: shell.JSONInt(src.NBytes()),
+			Schema: shell.SchemaConvert, Source: j.Source, SourceFormat: src.Meta().Format, Target: j.Target, TargetFormat: string(format),
+			DryRun: j.dryRun, DType: spec.DType.String(), Bytes: shell.JSONInt(src.NBytes()),
 			Attributes: len(left.keep), ExcludedAttributes: left.names, Lost: lost,
 		},
-		bytes: src.NBytes(),
+		bytes: src.NBytes(), start: start,
 	}
 	if isFlat(format) {
 		r.describe(src.Meta(), nil, nil, &ndarray.Compression{Codec: "none"})
-		if !o.dryRun {
-			err = a.writeFlatTarget(ctx, target, src, string(format), memory, r, start, o)
+		if !j.dryRun {
+			err = j.writeFlatTarget(ctx, src, string(format), r)
 		}
 		return r, err
 	}
@@ -353,35 +357,48 @@ func (a *app) convertArray(ctx context.Context, source, target string, memory in
 		compression = defaultCompression[format]()
 	}
 	r.describe(src.Meta(), spec.ChunkShape, spec.BlockShape, compression)
-	if o.dryRun {
-		return r, r.estimate(ctx, src.Array, spec, format, memory, o.Job.Jobs)
+	if j.dryRun {
+		return r, r.estimate(ctx, src.Array, spec, format, &j.Job)
 	}
-	stats, copying, err := a.write(ctx, target, spec, src.Array, memory, o)
+	stats, copying, err := j.write(ctx, spec, src.Array)
 	if err != nil {
 		return nil, err
 	}
-	return r, r.measure(ctx, a, time.Since(start), copying, stats.Workers)
+	return r, r.measure(ctx, j.App, copying, stats.Workers)
+}
+
+// targetSpec returns how the target stores the array.
+func (j *ConvertJob) targetSpec(ctx context.Context, src *shell.Part, format hyperslab.Format) (spec ndarray.Spec, err error) {
+	if isFlat(format) {
+		spec, err = j.flatSpec(src.Meta(), format)
+	} else if spec, err = j.Spec(src.Meta(), format); err == nil {
+		err = j.keepBlosc2(ctx, src.Array, format, &spec)
+	}
+	if err == nil {
+		err = j.place(src.Meta(), format, &spec)
+	}
+	return spec, err
 }
 
 // LeaveOut sets the attributes of spec and removes everything that the target cannot represent. It
 // returns an error unless the flags allow that, and a line for each thing that is left out.
-func LeaveOut(ctx context.Context, a *shell.App, command, source, target string, src *shell.Part, format hyperslab.Format, spec *ndarray.Spec, o *ConvertFlags, changed ...fact) (left attrDecisions, lost []string, err error) {
+func (j *ConvertJob) LeaveOut(ctx context.Context, src *shell.Part, format hyperslab.Format, spec *ndarray.Spec, changed ...fact) (left attrDecisions, lost []string, err error) {
 	attrs, err := shell.AttrsOf(ctx, src.Array)
 	if err != nil {
 		return left, nil, err
 	}
-	refused, reported := o.leaveOut(spec, src.Meta(), format)
+	refused, reported := j.leaveOut(spec, src.Meta(), format)
 	if n, err := ndarray.CountNulls(ctx, src.Array); err != nil {
 		return left, nil, err
 	} else if n > 0 {
 		refused = append(refused, fact{"nulls", term.Plural(n, "null element"), fmt.Sprintf("%s cannot store them; their stored values stay", format)})
 	}
-	left, err = decide(&o.Attrs, attrs, spec.AxisNames != nil, refused, format, source, target)
+	left, err = j.decide(attrs, spec.AxisNames != nil, refused, format)
 	if err != nil {
 		return left, nil, err
 	}
 	reported = slices.Concat(changed, reported, typesLost(attrs.List, left.keep, format))
-	switch fill, err := stringFill(a, source, src.Meta()); {
+	switch fill, err := stringFill(j.App, j.Source, src.Meta()); {
 	case err != nil:
 		return left, nil, err
 	case fill != "":
@@ -399,61 +416,59 @@ func LeaveOut(ctx context.Context, a *shell.App, command, source, target string,
 	for _, f := range append(refused, reported...) {
 		lost = append(lost, f.String())
 	}
-	for _, l := range lost {
-		a.Note("%s not kept: %s", a.Talk.Notice("hyperslab "+command+":"), term.Safe(l))
-	}
+	j.Lost(j.Command, lost)
 	spec.Attrs = left.keep
 	return left, lost, nil
 }
 
 // hold locks an existing target that may change, before the command reads it.
-func (o *ConvertFlags) hold(ctx context.Context, target string) (release func() error, err error) {
-	at, err := locate.Parse(target)
-	if err != nil || o.dryRun || !o.force && at.Object == "" {
+func (j *ConvertJob) hold(ctx context.Context) (release func() error, err error) {
+	at, err := locate.Parse(j.Target)
+	if err != nil || j.dryRun || !j.force && at.Object == "" {
 		return func() error { return nil }, err
 	}
 	var locks shell.FileLocks
 	if err := locks.Hold(ctx, at.File); err != nil {
 		return nil, err
 	}
-	o.lock = locks.Lock(at.File)
+	j.lock = locks.Lock(at.File)
 	return func() error {
-		o.lock = nil
+		j.lock = nil
 		return locks.Release()
 	}, nil
 }
 
 // write creates the target, complete or not at all. It also returns the time for reading,
 // compressing and writing, without waiting for the disk.
-func (a *app) write(ctx context.Context, target string, spec ndarray.Spec, src *ndarray.Array, memory int64, o *ConvertFlags) (stats ndarray.CopyStats, copying time.Duration, err error) {
-	if o.inPlace {
+func (j *ConvertJob) write(ctx context.Context, spec ndarray.Spec, src *ndarray.Array) (stats ndarray.CopyStats, copying time.Duration, err error) {
+	if j.inPlace {
 		shell.ChangesInPlace.Add(1)
 		defer shell.ChangesInPlace.Add(-1)
 	}
-	at, err := locate.Parse(target)
+	at, err := locate.Parse(j.Target)
 	if err != nil {
 		return stats, 0, err
 	}
-	create := o.createOptions()
-	create.Stripes, create.External = o.outside.stripes, o.externalFile(spec)
-	draft, err := hyperslab.Create(ctx, target, spec, create)
+	create := j.createOptions()
+	create.Stripes, create.External = j.outside.stripes, j.externalFile(spec)
+	draft, err := hyperslab.Create(ctx, j.Target, spec, create)
 	if err != nil {
 		return stats, 0, err
 	}
 	defer func() { err = errors.Join(err, draft.Close()) }()
 	start := time.Now()
 	// An array is added to a copy of the file, which already has the bytes of the file.
-	m := term.NewMeter(o.Job.Progress, a.Stderr, "convert", src.NBytes(), time.Now).SetTarget(shell.MadeBytes(at.File, shell.UnfinishedBytes()))
+	m := term.NewMeter(j.Job.Progress, j.Stderr, "convert", src.NBytes(), time.Now).SetTarget(shell.MadeBytes(at.File, shell.UnfinishedBytes()))
 	defer m.Finish()
 	if create.External != nil {
-		err = o.writeExternal(ctx, draft, src, spec.DType, memory, m.Update)
-		return ndarray.CopyStats{Workers: shell.Goroutines(o.Job.Jobs)}, time.Since(start), err
+		err = j.writeExternal(ctx, draft, src, spec.DType, m.Update)
+		return ndarray.CopyStats{Workers: shell.Goroutines(j.Job.Jobs)}, time.Since(start), err
 	}
 	if src.Meta().Path == shell.Stdio {
-		stats, err = copyPipe(ctx, draft.Array, src, o.Job.Jobs, memory, m.Update)
+		stats, err = j.copyPipe(ctx, draft.Array, src, m.Update)
 	} else {
 		stats, err = ndarray.Copy(ctx, draft.Array, src, &ndarray.CopyOptions{
-			Workers: o.Job.Jobs, Memory: memory, Progress: func(p ndarray.Progress) { m.Update(p.DoneBytes) },
+			Workers: j.Job.Jobs, Memory: j.Job.Limit, Progress: func(p ndarray.Progress) { m.Update(p.DoneBytes) },
 		})
 	}
 	copying = time.Since(start)
@@ -469,6 +484,7 @@ type convertResult struct {
 	bytes   int64
 	stored  int64
 	copying time.Duration
+	start   time.Time
 }
 
 // describe sets the fields that describe the storage of the target, as planned or as read back.
@@ -480,8 +496,8 @@ func (r *convertResult) describe(m ndarray.Meta, chunks, blocks []int64, c *ndar
 }
 
 // measure reads the properties of the finished target.
-func (r *convertResult) measure(ctx context.Context, a *app, took, copying time.Duration, workers int) error {
-	f, err := inspect.GatherFacts(ctx, a.App, r.doc.Target)
+func (r *convertResult) measure(ctx context.Context, a *shell.App, copying time.Duration, workers int) error {
+	f, err := inspect.GatherFacts(ctx, a, r.doc.Target)
 	if err != nil {
 		return fmt.Errorf("reading back the target: %w", err)
 	}
@@ -491,7 +507,7 @@ func (r *convertResult) measure(ctx context.Context, a *app, took, copying time.
 		stored := shell.JSONInt(f.Storage.StoredBytes)
 		r.doc.StoredBytes, r.doc.Ratio, r.stored = &stored, shell.Ratio(r.bytes, f.Storage), f.Storage.StoredBytes
 	}
-	whole, part, speed := shell.Seconds(took), shell.Seconds(copying), shell.JSONFloat(term.Rate(r.bytes, copying))
+	whole, part, speed := shell.Seconds(time.Since(r.start)), shell.Seconds(copying), shell.JSONFloat(term.Rate(r.bytes, copying))
 	r.doc.Seconds, r.doc.CopySeconds, r.doc.MBPerS, r.doc.Workers = &whole, &part, &speed, &workers
 	return nil
 }
@@ -506,8 +522,8 @@ func (r *convertResult) uploaded(url string, took time.Duration) {
 }
 
 // estimate estimates the size of the target from a sample.
-func (r *convertResult) estimate(ctx context.Context, src *ndarray.Array, spec ndarray.Spec, format hyperslab.Format, memory int64, jobs int) error {
-	stored, took, ok, err := estimate(ctx, src, spec, format, jobs, memory)
+func (r *convertResult) estimate(ctx context.Context, src *ndarray.Array, spec ndarray.Spec, format hyperslab.Format, job *shell.JobFlags) error {
+	stored, took, ok, err := newForecast(job.Jobs, job.Limit).estimate(ctx, src, spec, format)
 	if err != nil || !ok {
 		return err
 	}

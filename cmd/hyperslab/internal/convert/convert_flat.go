@@ -29,12 +29,12 @@ func formatForName(file string) (hyperslab.Format, bool) {
 }
 
 // flatSpec checks whether a source can be written as elements only.
-func (o *ConvertFlags) flatSpec(m ndarray.Meta, format hyperslab.Format, target string, terminal bool) (ndarray.Spec, error) {
+func (j *ConvertJob) flatSpec(m ndarray.Meta, format hyperslab.Format) (ndarray.Spec, error) {
 	spec := m.Spec()
-	if o.Given() {
+	if j.Given() {
 		return spec, shell.Usagef("%s has no chunks and no compression: remove the flags for them", format)
 	}
-	if target == shell.Stdio && terminal && !o.dryRun {
+	if j.Target == shell.Stdio && !j.dryRun && term.IsTerminal(j.Stdout) {
 		return spec, shell.Usagef("%s is not for a terminal; send it to a file or a program", format)
 	}
 	if format == shell.RawFormat && (m.DType.Size == 0 || m.Null) {
@@ -51,29 +51,30 @@ func (o *ConvertFlags) flatSpec(m ndarray.Meta, format hyperslab.Format, target 
 }
 
 // writeFlatTarget writes the target: a file completely or not at all, or standard output.
-func (a *app) writeFlatTarget(ctx context.Context, target string, src *shell.Part, format string, memory int64, r *convertResult, start time.Time, o *ConvertFlags) error {
-	src.SetWorkers(o.Job.Jobs)
-	m := term.NewMeter(o.Job.Progress, a.Stderr, "convert", src.NBytes(), time.Now).SetSources(ctx, src.Stored())
+func (j *ConvertJob) writeFlatTarget(ctx context.Context, src *shell.Part, format string, r *convertResult) error {
+	src.SetWorkers(j.Job.Jobs)
+	m := term.NewMeter(j.Job.Progress, j.Stderr, "convert", src.NBytes(), time.Now).SetSources(ctx, src.Stored())
 	defer m.Finish()
 	var err error
-	if target == shell.Stdio {
-		err = shell.WriteFlat(ctx, a.Stdout, src.Array, format, memory, m.Update)
+	flat := shell.FlatOutput{Format: format, Memory: j.Job.Limit, Progress: m.Update}
+	if j.Target == shell.Stdio {
+		err = flat.Write(ctx, j.Stdout, src.Array)
 	} else {
-		err = shell.WrittenAs(ctx, target, atomicfile.Options{Overwrite: o.force, Lock: o.lock}, func(file string) (err error) {
+		err = shell.WrittenAs(ctx, j.Target, atomicfile.Options{Overwrite: j.force, Lock: j.lock}, func(file string) (err error) {
 			f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
 			if err != nil {
 				return err
 			}
 			defer func() { err = errors.Join(err, f.Close()) }()
-			return shell.WriteFlat(ctx, f, src.Array, format, memory, m.Update)
+			return flat.Write(ctx, f, src.Array)
 		})
 	}
 	if err != nil {
 		return err
 	}
-	took := time.Since(start)
+	took := time.Since(r.start)
 	r.stored, r.copying = shell.FlatBytes(src.Meta(), format), took
-	stored, whole, speed, workers := shell.JSONInt(r.stored), shell.Seconds(took), shell.JSONFloat(term.Rate(r.bytes, took)), shell.Goroutines(o.Job.Jobs)
+	stored, whole, speed, workers := shell.JSONInt(r.stored), shell.Seconds(took), shell.JSONFloat(term.Rate(r.bytes, took)), shell.Goroutines(j.Job.Jobs)
 	r.doc.StoredBytes, r.doc.Ratio = &stored, shell.Ratio(r.bytes, &ndarray.Storage{StoredBytes: r.stored})
 	r.doc.Seconds, r.doc.CopySeconds, r.doc.MBPerS, r.doc.Workers = &whole, &whole, &speed, &workers
 	return nil
@@ -81,11 +82,11 @@ func (a *app) writeFlatTarget(ctx context.Context, target string, src *shell.Par
 
 // copyPipe fills dst with the elements of a pipe, in pieces of whole chunks if they fit into
 // memory. The workers of dst need as much memory again as one piece.
-func copyPipe(ctx context.Context, dst, src *ndarray.Array, jobs int, memory int64, progress func(bytes int64)) (ndarray.CopyStats, error) {
-	dst.SetWorkers(jobs)
-	stats := ndarray.CopyStats{Workers: shell.Goroutines(jobs)}
+func (j *ConvertJob) copyPipe(ctx context.Context, dst, src *ndarray.Array, progress func(bytes int64)) (ndarray.CopyStats, error) {
+	dst.SetWorkers(j.Job.Jobs)
+	stats := ndarray.CopyStats{Workers: shell.Goroutines(j.Job.Jobs)}
 	m := dst.Meta()
-	err := shell.Sequential(ctx, src, m.Shape, m.ChunkShape, m.DType.Size, max(memory/2, 1), func(r ndarray.Region, b []byte) error {
+	err := shell.Pieces{Shape: m.Shape, Chunk: m.ChunkShape, Size: m.DType.Size, Memory: max(j.Job.Limit/2, 1)}.Copy(ctx, src, func(r ndarray.Region, b []byte) error {
 		stats.Bytes += int64(len(b))
 		progress(stats.Bytes)
 		return dst.Write(ctx, b, r)

@@ -31,7 +31,7 @@ func (f fact) String() string { return fmt.Sprintf("%s (%s): %s", f.what, f.valu
 // leaveOut removes properties that the format cannot represent from spec, which is for the array
 // that m describes. Properties of the array itself are refused until the user excludes them. How
 // its elements were stored, and types that a target never keeps, are only reported.
-func (o *ConvertFlags) leaveOut(spec *ndarray.Spec, m ndarray.Meta, format hyperslab.Format) (refused, reported []fact) {
+func (j *ConvertJob) leaveOut(spec *ndarray.Spec, m ndarray.Meta, format hyperslab.Format) (refused, reported []fact) {
 	bare := isFlat(format) || format == hyperslab.Caterva || format == shell.FrameFormat
 	reason := fmt.Sprintf("%s cannot store it", format)
 	if isFlat(format) {
@@ -47,7 +47,7 @@ func (o *ConvertFlags) leaveOut(spec *ndarray.Spec, m ndarray.Meta, format hyper
 	if bare {
 		spec.AxisNames = nil
 	}
-	if most := m.MaxShape; most != nil && len(o.Grow) == 0 {
+	if most := m.MaxShape; most != nil && len(j.Grow) == 0 {
 		f := fact{"maximum shape", mostText(most), reason}
 		switch {
 		case isFlat(format):

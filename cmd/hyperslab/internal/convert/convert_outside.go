@@ -56,45 +56,45 @@ func (o *outsideFlags) flag() string {
 func (o *outsideFlags) path() string { return h5parts.ExternalPath(o.external) }
 
 // place checks the files for an array and changes spec as they require.
-func (o *ConvertFlags) place(m ndarray.Meta, format hyperslab.Format, target string, spec *ndarray.Spec) error {
-	flag := o.outside.flag()
+func (j *ConvertJob) place(m ndarray.Meta, format hyperslab.Format, spec *ndarray.Spec) error {
+	flag := j.outside.flag()
 	if flag == "" {
 		return nil
 	}
 	if format != hyperslab.HDF5 {
-		return shell.Usagef("%s stores elements of an HDF5 dataset; %s is of format %s", flag, target, format)
+		return shell.Usagef("%s stores elements of an HDF5 dataset; %s is of format %s", flag, j.Target, format)
 	}
-	loc, err := locate.Parse(target)
+	loc, err := locate.Parse(j.Target)
 	if err != nil {
 		return err
 	}
-	if o.outside.stripes != nil {
-		for i, path := range striped.Paths(loc.File, o.outside.stripes) {
+	if j.outside.stripes != nil {
+		for i, path := range striped.Paths(loc.File, j.outside.stripes) {
 			if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
-				return shell.Usagef("--stripes %s: the file exists, and stripes are new files", o.outside.stripes[i])
+				return shell.Usagef("--stripes %s: the file exists, and stripes are new files", j.outside.stripes[i])
 			}
-			if slices.Contains(o.outside.stripes[:i], o.outside.stripes[i]) {
-				return shell.Usagef("--stripes: %s is named twice", o.outside.stripes[i])
+			if slices.Contains(j.outside.stripes[:i], j.outside.stripes[i]) {
+				return shell.Usagef("--stripes: %s is named twice", j.outside.stripes[i])
 			}
 		}
 		return nil
 	}
-	if o.Given() {
+	if j.Given() {
 		return shell.Usagef("an external file has no chunks and no compression: remove the flags for them")
 	}
 	if m.DType.Size == 0 || m.Null || m.NumElems() == 0 {
 		return &ndarray.Error{Op: "convert", Path: m.Path, Err: fmt.Errorf("%w: an external file contains elements of one size: got %s elements of type %v", errors.ErrUnsupported, shell.MetaShape(m), m.DType)}
 	}
-	if path := o.outside.path(); path == loc.File || shell.SameFile(path, loc.File) {
-		return shell.Usagef("--external %s: want another file than the target", o.outside.external)
+	if path := j.outside.path(); path == loc.File || shell.SameFile(path, loc.File) {
+		return shell.Usagef("--external %s: want another file than the target", j.outside.external)
 	}
 	spec.ChunkShape, spec.BlockShape, spec.Compression = nil, nil, &ndarray.Compression{Codec: "none"}
-	return o.mayReplace(o.outside.path())
+	return j.mayReplace(j.outside.path())
 }
 
 // externalFile is the external file of the target. Its size is not limited if the array can grow.
-func (o *ConvertFlags) externalFile(spec ndarray.Spec) []h5.ExternalFile {
-	if o.outside.external == "" {
+func (j *ConvertJob) externalFile(spec ndarray.Spec) []h5.ExternalFile {
+	if j.outside.external == "" {
 		return nil
 	}
 	size, ok := grid.Product(spec.Shape)
@@ -103,22 +103,22 @@ func (o *ConvertFlags) externalFile(spec ndarray.Spec) []h5.ExternalFile {
 	} else {
 		size *= int64(spec.DType.Size)
 	}
-	return []h5.ExternalFile{{Name: o.outside.external, Size: size}}
+	return []h5.ExternalFile{{Name: j.outside.external, Size: size}}
 }
 
 // writeExternal writes the elements of src, as type d stores them, to the external file, and then
 // commits the draft. If that fails, the external file is again as it was.
-func (o *ConvertFlags) writeExternal(ctx context.Context, draft *hyperslab.Draft, src *ndarray.Array, d ndarray.DType, memory int64, progress func(bytes int64)) (err error) {
-	path := o.outside.path()
+func (j *ConvertJob) writeExternal(ctx context.Context, draft *hyperslab.Draft, src *ndarray.Array, d ndarray.DType, progress func(bytes int64)) (err error) {
+	path := j.outside.path()
 	var locks shell.FileLocks
 	defer func() { err = errors.Join(err, locks.Release()) }()
-	if o.force {
+	if j.force {
 		if err := locks.Hold(ctx, path); err != nil {
 			return err
 		}
 	}
 	lock := locks.Lock(path)
-	out, err := shell.NewOutput(ctx, path, atomicfile.Options{Overwrite: o.force, Lock: lock})
+	out, err := shell.NewOutput(ctx, path, atomicfile.Options{Overwrite: j.force, Lock: lock})
 	if err != nil {
 		return err
 	}
@@ -132,8 +132,8 @@ func (o *ConvertFlags) writeExternal(ctx context.Context, draft *hyperslab.Draft
 		return err
 	}
 	w := bufio.NewWriterSize(f, 64<<10)
-	src.SetWorkers(o.Job.Jobs)
-	err = shell.EachBlock(ctx, src, min(memory, shell.OutputBlock), progress, func(_ ndarray.Region, e *shell.Batch) error {
+	src.SetWorkers(j.Job.Jobs)
+	err = shell.EachBlock(ctx, src, min(j.Job.Limit, shell.OutputBlock), progress, func(_ ndarray.Region, e *shell.Batch) error {
 		d.ToNative(e.Data) // its own inverse
 		_, err := w.Write(e.Data)
 		return err

@@ -28,37 +28,39 @@ import (
 // targets are the values of --format.
 var targets = []string{string(hyperslab.B2ND), string(hyperslab.HDF5), string(hyperslab.Bcolz), string(hyperslab.Caterva), string(hyperslab.B2Z), string(hyperslab.B2D), string(hyperslab.B2E), tableFormat, shell.FrameFormat, shell.NPYFormat, shell.RawFormat}
 
-// Check checks the flags that do not depend on the arrays, and returns the memory limit in bytes.
-func (o *ConvertFlags) Check() (memory int64, err error) {
-	if err := cmp.Or(o.StoreFlags.check(), o.pick.Check()); err != nil {
-		return 0, err
+// Check checks the flags that do not depend on the arrays.
+func (j *ConvertJob) Check() error {
+	if err := cmp.Or(j.StoreFlags.check(), j.pick.Check()); err != nil {
+		return err
 	}
-	if o.strings != "" {
-		if err := shell.OneOf("--strings", o.strings, textModes...); err != nil {
-			return 0, err
+	if j.strings != "" {
+		if err := shell.OneOf("--strings", j.strings, textModes...); err != nil {
+			return err
 		}
 	}
-	if o.Format != "" {
-		if err := shell.OneOf("--format", o.Format, targets...); err != nil {
-			return 0, err
+	if j.Format != "" {
+		if err := shell.OneOf("--format", j.Format, targets...); err != nil {
+			return err
 		}
 	}
-	return o.Job.Check()
+	_, err := j.Job.Check()
+	return err
 }
 
 // ResolveTarget determines the format of the target. It fails before any work is done if the target
 // must not be replaced.
-func (o *ConvertFlags) ResolveTarget(source, target string) (format hyperslab.Format, err error) {
+func (j *ConvertJob) ResolveTarget() (format hyperslab.Format, err error) {
+	target := j.Target
 	if target == shell.Stdio {
-		switch o.Format {
+		switch j.Format {
 		case "", shell.NPYFormat:
 			return shell.NPYFormat, nil
 		case shell.RawFormat:
 			return shell.RawFormat, nil
 		}
-		return "", shell.Usagef("--format %s: standard output takes npy or raw; other formats need a file", o.Format)
+		return "", shell.Usagef("--format %s: standard output takes npy or raw; other formats need a file", j.Format)
 	}
-	whole, _ := shell.SplitSelection(source)
+	whole, _ := shell.SplitSelection(j.Source)
 	from, err := locate.Parse(whole)
 	if err != nil {
 		return "", err
@@ -67,7 +69,7 @@ func (o *ConvertFlags) ResolveTarget(source, target string) (format hyperslab.Fo
 	if err != nil {
 		return "", err
 	}
-	if format = hyperslab.Format(o.Format); format == "" {
+	if format = hyperslab.Format(j.Format); format == "" {
 		var ok bool
 		if format, ok = formatForName(to.File); !ok {
 			return "", shell.Usagef("%s: the extension %q is not that of a format; end the name in .b2nd, .h5, .bcolz or .npy, or add --format", to.File, strings.ToLower(filepath.Ext(to.File)))
@@ -86,34 +88,34 @@ func (o *ConvertFlags) ResolveTarget(source, target string) (format hyperslab.Fo
 		return "", shell.Usagef("%s: a %s file contains one array and has no paths", target, format)
 	}
 	if format == hyperslab.HDF5 {
-		return format, o.mayAdd(from.File, to)
+		return format, j.mayAdd(from.File, to)
 	}
-	if o.inPlace {
+	if j.inPlace {
 		return "", shell.Usagef("--in-place adds an array to an HDF5 file; %s is of format %s", target, format)
 	}
-	return format, o.mayReplace(to.File)
+	return format, j.mayReplace(to.File)
 }
 
 // mayReplace checks whether the target may be replaced, if it exists.
-func (o *ConvertFlags) mayReplace(target string) error {
+func (j *ConvertJob) mayReplace(target string) error {
 	_, err := os.Lstat(target)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil
 	case err != nil:
 		return err
-	case !o.force:
+	case !j.force:
 		return &ndarray.Error{Op: "create", Path: target, Err: ndarray.ErrExists}
 	}
 	return nil
 }
 
 // mayAdd checks the HDF5 file that an array is added to, if it exists.
-func (o *ConvertFlags) mayAdd(source string, to locate.Location) (err error) {
+func (j *ConvertJob) mayAdd(source string, to locate.Location) (err error) {
 	if _, err := os.Lstat(to.File); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	if o.inPlace && source != "" && shell.SameFile(source, to.File) {
+	if j.inPlace && source != "" && shell.SameFile(source, to.File) {
 		return shell.Usagef("%s is in the file that changes; this is possible without --in-place", source)
 	}
 	format, err := hyperslab.Sniff(to.File)
@@ -122,7 +124,7 @@ func (o *ConvertFlags) mayAdd(source string, to locate.Location) (err error) {
 		return err
 	case format != hyperslab.HDF5:
 		return shell.Usagef("%s is of format %s; arrays are added to HDF5 files", to.File, format)
-	case o.force:
+	case j.force:
 		return nil
 	}
 	f, err := h5.Open(to.File, h5.ReadOnly)
@@ -151,7 +153,8 @@ type attrDecisions struct {
 // and is not excluded, or any of the facts, is an error that names the flags to add. An attribute
 // is never dropped silently. named reports whether the target gets the dimension names of the
 // source.
-func decide(x *shell.AttrFlags, attrs ndarray.Attrs, named bool, facts []fact, format hyperslab.Format, source, target string) (attrDecisions, error) {
+func (j *ConvertJob) decide(attrs ndarray.Attrs, named bool, facts []fact, format hyperslab.Format) (attrDecisions, error) {
+	x := &j.Attrs
 	s := attrDecisions{names: []string{}}
 	var refused []ndarray.UnsupportedAttr
 	for _, attr := range attrs.List {
@@ -200,10 +203,10 @@ func decide(x *shell.AttrFlags, attrs ndarray.Attrs, named bool, facts []fact, f
 	}
 	if len(facts) > 0 {
 		return s, fmt.Errorf("%s of %s cannot be stored in %s; no file was written:%s\n  to go on without add --exclude-unsupported",
-			term.Plural(int64(len(refused)+len(facts)), "thing"), source, target, lines.String())
+			term.Plural(int64(len(refused)+len(facts)), "thing"), j.Source, j.Target, lines.String())
 	}
 	return s, fmt.Errorf("%s of %s cannot be stored in %s; no file was written:%s\n  to go on without add%s, or --exclude-unsupported",
-		term.Plural(int64(len(refused)), "attribute"), source, target, lines.String(), flags.String())
+		term.Plural(int64(len(refused)), "attribute"), j.Source, j.Target, lines.String(), flags.String())
 }
 
 // held returns an attribute as a format stores it, or the reason why the format cannot represent
@@ -233,12 +236,12 @@ func storesRaw(format hyperslab.Format, raw ndarray.Attr) bool {
 var textModes = []string{string(textview.Auto), string(textview.Fixed), string(textview.Error)}
 
 // replaceStrings gives src the type of strings that the target stores. It returns the change.
-func (o *ConvertFlags) replaceStrings(ctx context.Context, src *shell.Part, format hyperslab.Format) ([]fact, error) {
+func (j *ConvertJob) replaceStrings(ctx context.Context, src *shell.Part, format hyperslab.Format) ([]fact, error) {
 	m := src.Meta()
 	if m.Path == shell.Stdio || format == shell.RawFormat || format == hyperslab.Caterva {
 		return nil, nil // a pipe is read once, and the other formats store no type
 	}
-	d, err := textview.Type(ctx, src.Array, format == hyperslab.HDF5, cmp.Or(textview.Mode(o.strings), textview.Auto))
+	d, err := textview.Type(ctx, src.Array, format == hyperslab.HDF5, cmp.Or(textview.Mode(j.strings), textview.Auto))
 	if err != nil {
 		return nil, ndarray.Wrap("convert", m.Path, err)
 	}
@@ -255,9 +258,9 @@ func (o *ConvertFlags) replaceStrings(ctx context.Context, src *shell.Part, form
 }
 
 // createOptions returns the flags as options of hyperslab.Create.
-func (o *ConvertFlags) createOptions() *hyperslab.CreateOptions {
-	if o.Format == shell.FrameFormat {
-		return &hyperslab.CreateOptions{Format: hyperslab.B2ND, Plain: true, Overwrite: o.force, Lock: o.lock}
+func (j *ConvertJob) createOptions() *hyperslab.CreateOptions {
+	if j.Format == shell.FrameFormat {
+		return &hyperslab.CreateOptions{Format: hyperslab.B2ND, Plain: true, Overwrite: j.force, Lock: j.lock}
 	}
-	return &hyperslab.CreateOptions{Format: hyperslab.Format(o.Format), Sparse: o.Sparse, Overwrite: o.force, InPlace: o.inPlace, Lock: o.lock}
+	return &hyperslab.CreateOptions{Format: hyperslab.Format(j.Format), Sparse: j.Sparse, Overwrite: j.force, InPlace: j.inPlace, Lock: j.lock}
 }

@@ -52,29 +52,29 @@ type ConvertTreeDoc struct {
 
 // sourceTree opens a source that contains many arrays, if the target can contain many. It returns
 // nil for any other source.
-func (a *app) sourceTree(ctx context.Context, o *ConvertFlags, source, target string) (*hyperslab.Tree, error) {
-	if source == shell.Stdio || target == shell.Stdio || o.flat.Shape != "" {
+func (j *ConvertJob) sourceTree(ctx context.Context) (*hyperslab.Tree, error) {
+	if j.Source == shell.Stdio || j.Target == shell.Stdio || j.flat.Shape != "" {
 		return nil, nil
 	}
-	to, err := locate.Parse(target)
+	to, err := locate.Parse(j.Target)
 	if err != nil {
 		return nil, err
 	}
-	if o.Format == tableFormat {
-		return a.OpenTree(ctx, source) // also an array of structures
+	if j.Format == tableFormat {
+		return j.OpenTree(ctx, j.Source) // also an array of structures
 	}
 	one := []hyperslab.Format{hyperslab.B2ND, hyperslab.Caterva, shell.FrameFormat, shell.NPYFormat, shell.RawFormat}
 	named, _ := formatForName(to.File)
-	if strings.Trim(to.Object, "/") != "" || slices.Contains(one, named) || slices.Contains(one, hyperslab.Format(o.Format)) {
+	if strings.Trim(to.Object, "/") != "" || slices.Contains(one, named) || slices.Contains(one, hyperslab.Format(j.Format)) {
 		return nil, nil
 	}
-	return a.groupTree(ctx, source)
+	return groupTree(ctx, j.App, j.Source)
 }
 
 // groupTree opens a source that is a group. It returns nil for any other source, which is an array,
 // or fails when it is opened as one.
-func (a *app) groupTree(ctx context.Context, source string) (*hyperslab.Tree, error) {
-	tree, group, err := a.openGroup(ctx, source)
+func groupTree(ctx context.Context, a *shell.App, source string) (*hyperslab.Tree, error) {
+	tree, group, err := openGroup(ctx, a, source)
 	for _, other := range []error{ndarray.ErrParam, ndarray.ErrFormat, ndarray.ErrNotFound} {
 		if errors.Is(err, other) {
 			return nil, nil
@@ -113,123 +113,148 @@ func hasExtension(name string) bool {
 	return nameExtension.MatchString(filepath.Ext(strings.TrimLeft(path.Base(name), "."))) && !strings.HasSuffix(name, "/")
 }
 
+// treeJob is the conversion of the tree of a source.
+type treeJob struct {
+	*ConvertJob
+
+	from   locate.Location
+	format hyperslab.Format // of the target
+	stored hyperslab.Format // of the arrays in the target
+
+	guess    *forecast // of a dry run; nil if the arrays cannot be measured
+	reported []string  // properties of encodings that are lost
+}
+
 // convertTree converts the tree of a source.
-func (a *app) convertTree(ctx context.Context, tree *hyperslab.Tree, source, target string, memory int64, o *ConvertFlags) (conversion, error) {
+func (j *ConvertJob) convertTree(ctx context.Context, tree *hyperslab.Tree) (conversion, error) {
 	start := time.Now()
-	format, known := shell.NamedFormat(target)
-	if !known {
-		format = hyperslab.Directory
-	}
-	from, err := locate.Parse(source)
-	switch {
-	case err != nil:
-		return nil, err
-	case !known && hasExtension(target):
-		return nil, shell.Usagef("%s: the extension %q is not that of a format; name a directory without extension, an HDF5 file .h5, a store .b2z, .b2d or .b2e, or a ctable .bcolz", target, filepath.Ext(target))
-	case o.Format == tableFormat && format != hyperslab.B2Z && format != hyperslab.B2D:
-		return nil, shell.Usagef("--format %s: %s: a table is stored in a .b2z or a .b2d", o.Format, target)
-	case o.Format != "" && o.Format != string(format) && o.Format != tableFormat:
-		return nil, shell.Usagef("--format %s: %s is many arrays, which go to %s; name an HDF5 file .h5, a store .b2z, .b2d or .b2e, a ctable .bcolz, a directory without extension", o.Format, source, target)
-	case o.Sparse || o.dtype != "":
-		return nil, shell.Usagef("%s is many arrays; --sparse and --dtype are for one", source)
-	}
-	if o.inPlace {
-		return nil, shell.Usagef("%s is many arrays; --in-place adds one array", source)
-	}
-	if err := o.mayReplace(target); err != nil {
+	t := &treeJob{ConvertJob: j}
+	if err := t.plan(); err != nil {
 		return nil, err
 	}
-	if format == hyperslab.HDF5 && shell.SameFile(source, target) {
-		return nil, shell.Usagef("%s is also the source, and would be replaced as a whole; write to another file", target)
-	}
-	stored := format
-	if format == hyperslab.Directory || shell.IsStore(format) {
-		stored = hyperslab.B2ND
-	}
-	opts := &hyperslab.TreeOptions{
-		Lock:   o.lock,
-		DryRun: o.dryRun, Strings: o.strings, Overwrite: o.force, Exclude: o.leftOut, SkipUnreadable: o.pick.Skip, Workers: o.Job.Jobs, Memory: memory,
-		Accept: func(p hyperslab.Problem) bool {
-			name, isAttr := strings.CutPrefix(p.What, "attribute ")
-			return o.Attrs.Unsupported || isAttr && slices.Contains(o.Attrs.Names, name)
-		},
-	}
-	if o.Format == tableFormat {
-		opts.Table, format = true, tableFormat
-	}
-	var guess *forecast
-	if o.dryRun && stored != hyperslab.Bcolz { // bcolz cannot be measured
-		guess = newForecast(o.Job.Jobs, memory)
-	}
-	var reported []string
-	opts.Adjust = func(at string, m ndarray.Meta, spec *ndarray.Spec, workers *int) error {
-		chunked := !m.Null && len(m.Shape) > 0 && m.NumElems() > 0 // otherwise it is not chunked
-		if chunked && o.Given() {
-			flags := o.forRank(len(m.Shape))
-			changed, err := flags.Spec(m, stored)
-			switch {
-			case errors.Is(err, errors.ErrUnsupported): // a codec that does not support these elements
-				a.Note("%s %s; it is stored as usual", a.Talk.Notice("hyperslab convert:"), term.Safe(err.Error()))
-			case err != nil:
-				return err
-			default:
-				*spec = changed
-			}
-		}
-		for _, f := range encodingLost(m, spec.Compression, stored) {
-			reported = append(reported, at+": "+f.String())
-		}
-		if !chunked {
-			return nil
-		}
-		address := locate.Location{File: from.File, Object: at}.String()
-		job := o.Job // a copy, because the number of workers is for this array
-		err := cmp.Or(job.Fit(memory, address, m), job.Fit(memory, target+":"+at, shell.SpecMeta(*spec)))
-		*workers = job.Jobs
-		if err == nil && guess != nil {
-			err = guess.addAt(ctx, a, address, *spec, stored)
-		}
-		return err
-	}
+	opts := t.options(ctx)
 	var m *term.Meter
 	opts.Progress = func(p ndarray.Progress) {
 		if m == nil {
-			m = term.NewMeter(o.Job.Progress, a.Stderr, "convert", p.TotalBytes, time.Now).SetTarget(shell.MadeBytes(target, 0))
+			m = term.NewMeter(j.Job.Progress, j.Stderr, "convert", p.TotalBytes, time.Now).SetTarget(shell.MadeBytes(j.Target, 0))
 		}
 		m.Update(p.DoneBytes)
 	}
-	stats, err := hyperslab.CopyTree(ctx, target, tree, opts)
+	stats, err := hyperslab.CopyTree(ctx, j.Target, tree, opts)
 	if m != nil {
 		m.Finish()
 	}
 	if len(stats.Refused) > 0 {
 		return nil, fmt.Errorf("%s of %s cannot be stored in %s; no file was written:\n  %s\n  %s",
-			term.Plural(int64(len(stats.Refused)), "thing"), source, target, problemLines(stats.Refused), o.wayOut(stats.Refused))
+			term.Plural(int64(len(stats.Refused)), "thing"), j.Source, j.Target, problemLines(stats.Refused), j.wayOut(stats.Refused))
 	} else if err != nil {
 		return nil, err
 	}
-	r := &treeResult{took: time.Since(start), doc: ConvertTreeDoc{
-		Schema: shell.SchemaConvertTree, Source: source, Target: target, TargetFormat: string(format), DryRun: o.dryRun,
-		Groups: stats.Groups, Arrays: stats.Arrays, Links: stats.Links, Types: stats.Types, Attributes: stats.Attrs, Bytes: shell.JSONInt(stats.Bytes), Lost: []string{}, Unreadable: []string{},
-	}, unreadable: len(stats.Unreadable)}
-	for _, p := range stats.Unreadable {
-		r.doc.Unreadable = append(r.doc.Unreadable, p.String())
-		a.Note("%s cannot be read, left out: %s", a.Talk.Failure("hyperslab convert:"), term.Safe(p.String()))
+	return t.result(stats, time.Since(start))
+}
+
+// plan determines the format of the target, and checks the flags for it.
+func (t *treeJob) plan() (err error) {
+	known := false
+	if t.format, known = shell.NamedFormat(t.Target); !known {
+		t.format = hyperslab.Directory
 	}
+	if t.from, err = locate.Parse(t.Source); err != nil {
+		return err
+	}
+	table := t.Format == tableFormat
+	switch {
+	case !known && hasExtension(t.Target):
+		return shell.Usagef("%s: the extension %q is not that of a format; name a directory without extension, an HDF5 file .h5, a store .b2z, .b2d or .b2e, or a ctable .bcolz", t.Target, filepath.Ext(t.Target))
+	case table && t.format != hyperslab.B2Z && t.format != hyperslab.B2D:
+		return shell.Usagef("--format %s: %s: a table is stored in a .b2z or a .b2d", t.Format, t.Target)
+	case t.Format != "" && t.Format != string(t.format) && !table:
+		return shell.Usagef("--format %s: %s is many arrays, which go to %s; name an HDF5 file .h5, a store .b2z, .b2d or .b2e, a ctable .bcolz, a directory without extension", t.Format, t.Source, t.Target)
+	case t.Sparse || t.dtype != "":
+		return shell.Usagef("%s is many arrays; --sparse and --dtype are for one", t.Source)
+	case t.inPlace:
+		return shell.Usagef("%s is many arrays; --in-place adds one array", t.Source)
+	}
+	if err := t.mayReplace(t.Target); err != nil {
+		return err
+	}
+	if t.format == hyperslab.HDF5 && shell.SameFile(t.Source, t.Target) {
+		return shell.Usagef("%s is also the source, and would be replaced as a whole; write to another file", t.Target)
+	}
+	t.stored = t.format
+	if t.format == hyperslab.Directory || shell.IsStore(t.format) {
+		t.stored = hyperslab.B2ND
+	}
+	if table {
+		t.format = tableFormat
+	}
+	if t.dryRun && t.stored != hyperslab.Bcolz { // bcolz cannot be measured
+		t.guess = newForecast(t.Job.Jobs, t.Job.Limit)
+	}
+	return nil
+}
+
+// options returns the options of CopyTree.
+func (t *treeJob) options(ctx context.Context) *hyperslab.TreeOptions {
+	return &hyperslab.TreeOptions{
+		Lock: t.lock, DryRun: t.dryRun, Strings: t.strings, Overwrite: t.force, Exclude: t.leftOut, SkipUnreadable: t.pick.Skip,
+		Workers: t.Job.Jobs, Memory: t.Job.Limit, Table: t.Format == tableFormat, Accept: t.Attrs.Accept,
+		Adjust: func(at string, m ndarray.Meta, spec *ndarray.Spec, workers *int) error {
+			return t.adjust(ctx, at, m, spec, workers)
+		},
+	}
+}
+
+// adjust sets how an array is stored, and the number of workers that its chunks allow.
+func (t *treeJob) adjust(ctx context.Context, at string, m ndarray.Meta, spec *ndarray.Spec, workers *int) error {
+	chunked := !m.Null && len(m.Shape) > 0 && m.NumElems() > 0 // otherwise it is not chunked
+	if chunked && t.Given() {
+		flags := t.forRank(len(m.Shape))
+		changed, err := flags.Spec(m, t.stored)
+		switch {
+		case errors.Is(err, errors.ErrUnsupported): // a codec that does not support these elements
+			t.Note("%s %s; it is stored as usual", t.Talk.Notice("hyperslab convert:"), term.Safe(err.Error()))
+		case err != nil:
+			return err
+		default:
+			*spec = changed
+		}
+	}
+	for _, f := range encodingLost(m, spec.Compression, t.stored) {
+		t.reported = append(t.reported, at+": "+f.String())
+	}
+	if !chunked {
+		return nil
+	}
+	address := locate.Location{File: t.from.File, Object: at}.String()
+	job := t.Job // a copy, because the number of workers is for this array
+	err := job.FitBoth(address, m, t.Target+":"+at, *spec)
+	*workers = job.Jobs
+	if err == nil && t.guess != nil {
+		err = t.guess.addAt(ctx, t.App, address, *spec, t.stored)
+	}
+	return err
+}
+
+// result reports the objects and properties that are left out, and returns the document.
+func (t *treeJob) result(stats hyperslab.TreeStats, took time.Duration) (conversion, error) {
+	r := &treeResult{took: took, doc: ConvertTreeDoc{
+		Schema: shell.SchemaConvertTree, Source: t.Source, Target: t.Target, TargetFormat: string(t.format), DryRun: t.dryRun,
+		Groups: stats.Groups, Arrays: stats.Arrays, Links: stats.Links, Types: stats.Types, Attributes: stats.Attrs,
+		Bytes: shell.JSONInt(stats.Bytes), Lost: []string{}, Unreadable: t.Unreadable("convert", stats.Unreadable),
+	}, unreadable: len(stats.Unreadable)}
 	for _, p := range slices.Concat(stats.Lost, stats.Changes) {
 		r.doc.Lost = append(r.doc.Lost, p.String())
 	}
-	r.doc.Lost = append(r.doc.Lost, reported...)
-	for _, l := range r.doc.Lost {
-		a.Note("%s not kept: %s", a.Talk.Notice("hyperslab convert:"), term.Safe(l))
-	}
-	if guess != nil {
-		bytes, took := guess.total()
+	r.doc.Lost = append(r.doc.Lost, t.reported...)
+	t.Lost("convert", r.doc.Lost)
+	if t.guess != nil {
+		bytes, took := t.guess.total()
 		s := shell.Seconds(took)
 		r.doc.EstimatedBytes, r.doc.EstimatedSeconds = (*shell.JSONInt)(&bytes), &s
 	}
-	if !o.dryRun {
-		n, err := shell.PathBytes(target)
+	if !t.dryRun {
+		n, err := shell.PathBytes(t.Target)
 		if err != nil {
 			return nil, err
 		}
@@ -240,15 +265,16 @@ func (a *app) convertTree(ctx context.Context, tree *hyperslab.Tree, source, tar
 }
 
 // leftOut reports whether an object of the source is not converted.
-func (o *ConvertFlags) leftOut(object string) bool {
+func (j *ConvertJob) leftOut(object string) bool {
 	leadsTo := func(kept string) bool { return kept == object || strings.HasPrefix(kept, object+"/") }
-	return o.pick.Excluded(object) || o.keep != nil && !slices.ContainsFunc(o.keep, leadsTo)
+	return j.pick.Excluded(object) || j.keep != nil && !slices.ContainsFunc(j.keep, leadsTo)
 }
 
 // withCoordinates returns the file of an array, and the paths in it of the array and of its
 // coordinates. These are the arrays in its group that its dimensions, or the words of its attribute
 // coordinates, name.
-func (a *app) withCoordinates(ctx context.Context, source string) (file string, paths []string, err error) {
+func (j *ConvertJob) withCoordinates(ctx context.Context) (file string, paths []string, err error) {
+	source := j.Source
 	loc, err := locate.Parse(source)
 	if err != nil {
 		return "", nil, err
@@ -256,7 +282,7 @@ func (a *app) withCoordinates(ctx context.Context, source string) (file string, 
 	if strings.Trim(loc.Object, "/") == "" {
 		return "", nil, shell.Usagef("--with-coordinates: %s names no array in a tree", source)
 	}
-	arr, err := a.OpenArray(ctx, source)
+	arr, err := j.OpenArray(ctx, source)
 	if err != nil {
 		return "", nil, err
 	}
@@ -274,7 +300,7 @@ func (a *app) withCoordinates(ctx context.Context, source string) (file string, 
 		if err != nil {
 			return "", nil, err
 		}
-		other, err := a.OpenArray(ctx, at.String())
+		other, err := j.OpenArray(ctx, at.String())
 		if err != nil {
 			continue // a dimension without coordinates
 		}
@@ -293,7 +319,7 @@ func (a *app) withCoordinates(ctx context.Context, source string) (file string, 
 }
 
 // wayOut returns the flags that leave out the objects that cannot be stored.
-func (o *ConvertFlags) wayOut(lost []hyperslab.Problem) string {
+func (j *ConvertJob) wayOut(lost []hyperslab.Problem) string {
 	if slices.ContainsFunc(lost, func(p hyperslab.Problem) bool { return errors.Is(p.Err, h5.ErrNoFilter) }) {
 		more := ""
 		if slices.ContainsFunc(lost, func(p hyperslab.Problem) bool { return !errors.Is(p.Err, h5.ErrNoFilter) }) {
@@ -365,26 +391,26 @@ type ConvertRow struct {
 }
 
 // convertMany converts each source into a directory.
-func (a *app) convertMany(cmd *cobra.Command, args []string, memory int64, o *ConvertFlags) error {
-	if o.Format == "" {
-		return shell.Usagef("--into %s: --format is required, because it gives the extension of the targets", o.batch.Into)
+func (j *ConvertJob) convertMany(cmd *cobra.Command, args []string) error {
+	if j.Format == "" {
+		return shell.Usagef("--into %s: --format is required, because it gives the extension of the targets", j.batch.Into)
 	}
 	if slices.Contains(args, shell.Stdio) {
 		return shell.Usagef("--into and - : data on standard input has no name; --files-from - reads names from standard input")
 	}
 	start := time.Now()
-	workers := o.Job.Jobs
+	workers := j.Job.Jobs
 	if workers == 0 {
 		workers = runtime.GOMAXPROCS(0)
 	}
-	doc := ConvertManyDoc{Schema: shell.SchemaConvertMany, DryRun: o.dryRun, Files: []ConvertRow{}, Workers: workers}
-	err := a.Batch(cmd, args, &o.batch, o.Job.Quiet, func(source string) error {
+	doc := ConvertManyDoc{Schema: shell.SchemaConvertMany, DryRun: j.dryRun, Files: []ConvertRow{}, Workers: workers}
+	err := j.Batch(cmd, args, &j.batch, j.Job.Quiet, func(source string) error {
 		row := ConvertRow{Source: source}
 		var r conversion
-		target, one, err := a.targetInto(cmd.Context(), o, source)
+		one, err := j.targetInto(cmd.Context(), source)
 		if err == nil {
-			row.Target = target
-			r, err = a.convertOne(cmd.Context(), source, target, memory, one)
+			row.Target = one.Target
+			r, err = one.convertOne(cmd.Context())
 		}
 		if err != nil {
 			row.Error = shell.OrNull(err.Error())
@@ -392,15 +418,15 @@ func (a *app) convertMany(cmd *cobra.Command, args []string, memory int64, o *Co
 			bytes, stored := r.sizes()
 			row.Bytes, row.StoredBytes = (*shell.JSONInt)(&bytes), (*shell.JSONInt)(stored)
 			switch {
-			case o.json || o.Job.Quiet:
-			case o.dryRun:
-				line := fmt.Sprintf("would convert %s to %s: %s of elements", term.Safe(source), term.Safe(target), term.FormatBytes(bytes))
+			case j.json || j.Job.Quiet:
+			case j.dryRun:
+				line := fmt.Sprintf("would convert %s to %s: %s of elements", term.Safe(source), term.Safe(row.Target), term.FormatBytes(bytes))
 				if about := r.estimated(); about != "" {
 					line += ", " + about
 				}
-				a.Note("%s", line)
+				j.Note("%s", line)
 			default:
-				a.Note("%s: %s", term.Safe(target), r.summary())
+				j.Note("%s: %s", term.Safe(row.Target), r.summary())
 			}
 		}
 		doc.Files = append(doc.Files, row)
@@ -409,9 +435,9 @@ func (a *app) convertMany(cmd *cobra.Command, args []string, memory int64, o *Co
 		}
 		return err
 	})
-	if o.json && len(doc.Files) > 0 {
+	if j.json && len(doc.Files) > 0 {
 		doc.Seconds = shell.Seconds(time.Since(start))
-		err = errors.Join(err, a.WriteJSON(a.Stdout, doc))
+		err = errors.Join(err, j.WriteJSON(j.Stdout, doc))
 	}
 	return err
 }
@@ -423,35 +449,36 @@ var extension = map[string]string{
 	string(hyperslab.Bcolz): ".bcolz", string(hyperslab.B2Z): ".b2z", string(hyperslab.B2D): ".b2d", string(hyperslab.B2E): ".b2e", tableFormat: ".b2z", shell.FrameFormat: ".b2frame", shell.NPYFormat: ".npy", shell.RawFormat: ".raw",
 }
 
-// targetInto returns the target of a source in the directory of --into: the name of its file and,
-// for an object inside, the name of the object. An array in an HDF5 file keeps its path. The
-// returned flags are for this source.
-func (a *app) targetInto(ctx context.Context, o *ConvertFlags, source string) (string, *ConvertFlags, error) {
+// targetInto returns the job for a source in the directory of --into. The target has the name of
+// its file and, for an object inside, the name of the object. An array in an HDF5 file keeps its
+// path.
+func (j *ConvertJob) targetInto(ctx context.Context, source string) (*ConvertJob, error) {
 	loc, err := locate.Parse(source)
 	if err != nil {
-		return "", nil, err
+		return nil, err
 	}
 	object := strings.Trim(loc.Object, "/")
 	name := strings.TrimSuffix(filepath.Base(loc.File), filepath.Ext(loc.File))
 	if object != "" {
 		name += "-" + strings.ReplaceAll(object, "/", "-")
 	}
-	ext := extension[o.Format]
-	one := *o
-	tree, err := a.groupTree(ctx, source)
+	ext := extension[j.Format]
+	one := j.from(source, "")
+	tree, err := groupTree(ctx, j.App, source)
 	many := tree != nil
 	if many {
 		err = tree.Close()
 	}
 	switch {
 	case err != nil:
-		return "", nil, err
-	case many && o.Format == string(hyperslab.B2ND):
+		return nil, err
+	case many && j.Format == string(hyperslab.B2ND):
 		one.Format, ext = "", "" // a directory of b2nd files
-	case !many && o.Format == string(hyperslab.HDF5):
+	case !many && j.Format == string(hyperslab.HDF5):
 		ext += ":/" + cmp.Or(object, "data")
 	}
-	return shell.JoinTarget(o.batch.Into, name) + ext, &one, nil
+	one.Target = shell.JoinTarget(j.batch.Into, name) + ext
+	return one, nil
 }
 
 // problemLines lists problems in an error, each on its own line.

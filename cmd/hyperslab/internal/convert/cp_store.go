@@ -38,9 +38,13 @@ func targetFormat(file string) (hyperslab.Format, error) {
 
 // cpStored copies an array out of a container, or into one. It reports whether source and target
 // are such a pair.
-func (a *app) cpStored(ctx context.Context, from locate.Location, format hyperslab.Format, to locate.Location, kind hyperslab.Format, o *cpFlags) (bool, error) {
-	into := shell.IsStore(kind)
+func (j *cpJob) cpStored(ctx context.Context, from locate.Location, format hyperslab.Format) (bool, error) {
+	into := shell.IsStore(j.kind)
 	out := shell.IsStore(format) && strings.Trim(from.Object, "/") != ""
+	if j.to.Object != "" && !into || j.to.Object == "" && !into && !out {
+		return false, nil
+	}
+	to := j.to
 	if to.Object == "" {
 		if into && (out || !shell.IsStore(format)) {
 			return true, shell.Usagef("%s: a path inside the store is missing, for example %s:/%s", to, to.File, nameOf(from))
@@ -51,58 +55,59 @@ func (a *app) cpStored(ctx context.Context, from locate.Location, format hypersl
 		if f, known := shell.NamedFormat(to.File); known && f != hyperslab.B2ND {
 			return true, shell.Usagef("%s is stored as a Blosc2 frame, and the name %s has another format; hyperslab convert changes formats", from, to.File)
 		}
-	} else if !into {
-		return false, nil
 	}
 	if strings.HasSuffix(to.Object, "/") {
 		to.Object += nameOf(from)
 	}
-	if tree, err := a.groupTree(ctx, from.String()); err != nil {
+	tree, err := groupTree(ctx, j.App, from.String())
+	switch {
+	case err != nil:
 		return true, err
-	} else if tree != nil && into && strings.Trim(to.Object, "/") != "" {
-		return true, errors.Join(a.cpGroup(ctx, tree, from, to, o), tree.Close())
-	} else if tree != nil {
-		if err := tree.Close(); err != nil {
-			return true, err
-		}
-		return true, shell.Usagef("%s is a group; hyperslab convert copies it to a new file, and cp to FILE:/path in a container", from)
+	case tree == nil:
+		return true, j.cpMember(ctx, from, format, to)
+	case into && strings.Trim(to.Object, "/") != "":
+		return true, errors.Join(j.cpGroup(ctx, tree, from, to), tree.Close())
 	}
+	if err := tree.Close(); err != nil {
+		return true, err
+	}
+	return true, shell.Usagef("%s is a group; hyperslab convert copies it to a new file, and cp to FILE:/path in a container", from)
+}
+
+// cpMember copies an array of a container to a file, or an array to a path of a container.
+func (j *cpJob) cpMember(ctx context.Context, from locate.Location, format hyperslab.Format, to locate.Location) error {
 	f, err := shell.FrameOf(from, format)
 	if err != nil {
-		return true, ndarray.Wrap("copy", from.String(), err)
+		return ndarray.Wrap("copy", from.String(), err)
 	}
-	if _, missing := os.Stat(to.File); f != nil && into && missing != nil { // the first array
+	if _, missing := os.Stat(to.File); f != nil && shell.IsStore(j.kind) && missing != nil { // the first array
 		ext, err := extensionOf(f)
 		if err = errors.Join(err, f.Close()); err != nil {
-			return true, ndarray.Wrap("copy", from.String(), err)
+			return ndarray.Wrap("copy", from.String(), err)
 		}
 		if f = nil; ext != b2store.ArrayExt {
-			return true, shell.Usagef("%s is not an array, and cannot be the first object of %s; copy an array first", from, to.File)
+			return shell.Usagef("%s is not an array, and cannot be the first object of %s; copy an array first", from, to.File)
 		}
 	}
-	if f == nil && to.Object == "" {
-		return true, shell.Usagef("%s is a column of a table; hyperslab convert writes it to a file", from)
+	switch {
+	case f != nil:
+		return errors.Join(j.cpFrame(ctx, f, from, to), f.Close())
+	case to.Object == "":
+		return shell.Usagef("%s is a column of a table; hyperslab convert writes it to a file", from)
 	}
-	if f == nil {
-		return true, a.cpArray(ctx, from.String(), format, to, kind, o)
-	}
-	err = a.cpFrame(ctx, f, from, to, string(kind), o)
-	return true, errors.Join(err, f.Close())
+	return j.cpArray(ctx, from.String(), format, to)
 }
 
 // cpGroup copies the group of a tree to a group of a container.
-func (a *app) cpGroup(ctx context.Context, tree *hyperslab.Tree, from, to locate.Location, o *cpFlags) error {
+func (j *cpJob) cpGroup(ctx context.Context, tree *hyperslab.Tree, from, to locate.Location) error {
 	opts := &hyperslab.TreeOptions{
-		DryRun: o.edit.dryRun, Overwrite: o.force,
-		Accept: func(p hyperslab.Problem) bool {
-			name, isAttr := strings.CutPrefix(p.What, "attribute ")
-			return o.attrs.Unsupported || isAttr && slices.Contains(o.attrs.Names, name)
-		},
+		DryRun: j.edit.dryRun, Overwrite: j.force,
+		Accept: j.attrs.Accept,
 	}
 	var m *term.Meter
 	opts.Progress = func(p ndarray.Progress) {
 		if m == nil {
-			m = o.edit.meter(p.TotalBytes)
+			m = j.edit.meter(p.TotalBytes)
 		}
 		m.Update(p.DoneBytes)
 	}
@@ -118,10 +123,10 @@ func (a *app) cpGroup(ctx context.Context, tree *hyperslab.Tree, from, to locate
 		return err
 	}
 	for _, p := range slices.Concat(stats.Lost, stats.Changes) {
-		a.Note("%s not kept: %s", a.Talk.Notice("hyperslab cp:"), term.Safe(p.String()))
+		j.Note("%s not kept: %s", j.Talk.Notice("hyperslab cp:"), term.Safe(p.String()))
 	}
-	if o.edit.dryRun {
-		a.Note("would copy %s to %s: %s in %s, %s", term.Safe(from.String()), term.Safe(to.String()),
+	if j.edit.dryRun {
+		j.Note("would copy %s to %s: %s in %s, %s", term.Safe(from.String()), term.Safe(to.String()),
 			term.Plural(int64(stats.Arrays), "array"), term.Plural(int64(stats.Groups), "group"), term.FormatBytes(stats.Bytes))
 	}
 	return nil
@@ -145,14 +150,15 @@ func extensionOf(f *shell.StoredFrame) (string, error) {
 }
 
 // cpFrame copies the bytes of a frame to a file, or to a file of a container.
-func (a *app) cpFrame(ctx context.Context, f *shell.StoredFrame, from, to locate.Location, kind string, o *cpFlags) (err error) {
+func (j *cpJob) cpFrame(ctx context.Context, f *shell.StoredFrame, from, to locate.Location) (err error) {
+	kind := string(j.kind)
 	var out *atomicfile.Output
 	if to.Object == "" {
-		if _, err := os.Lstat(to.File); err == nil && !o.force {
+		if _, err := os.Lstat(to.File); err == nil && !j.force {
 			return &ndarray.Error{Op: "create", Path: to.File, Err: ndarray.ErrExists}
 		}
-		if !o.edit.dryRun {
-			out, err = shell.NewOutput(ctx, to.File, atomicfile.Options{Overwrite: o.force})
+		if !j.edit.dryRun {
+			out, err = shell.NewOutput(ctx, to.File, atomicfile.Options{Overwrite: j.force})
 		}
 	} else {
 		ext, xerr := extensionOf(f)
@@ -160,17 +166,17 @@ func (a *app) cpFrame(ctx context.Context, f *shell.StoredFrame, from, to locate
 			return ndarray.Wrap("copy", from.String(), xerr)
 		}
 		key := path.Clean("/" + to.Object)
-		if o.edit.dryRun {
-			err = stores.CheckAdd(to.File, kind, key, ext, o.force)
+		if j.edit.dryRun {
+			err = stores.CheckAdd(to.File, kind, key, ext, j.force)
 		} else {
-			out, err = stores.Add(ctx, nil, to.File, kind, key, ext, o.force)
+			out, err = stores.Add(ctx, nil, to.File, kind, key, ext, j.force)
 		}
 	}
 	if err != nil {
 		return ndarray.Wrap("create", to.String(), err)
 	}
-	if o.edit.dryRun {
-		a.Note("would copy %s to %s: %s", term.Safe(from.String()), term.Safe(to.String()), term.FormatBytes(f.Size))
+	if j.edit.dryRun {
+		j.Note("would copy %s to %s: %s", term.Safe(from.String()), term.Safe(to.String()), term.FormatBytes(f.Size))
 		return nil
 	}
 	if err = writeFile(ctx, out.Path(), io.NewSectionReader(f, 0, f.Size)); err == nil {

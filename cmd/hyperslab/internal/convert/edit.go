@@ -23,14 +23,14 @@ type editFlags struct {
 	dryRun   bool
 	progress string
 
-	app   *app
+	app   *shell.App
 	cmd   *cobra.Command
 	locks shell.FileLocks
 }
 
 // add must be called after the flags of a job are added, if the command has them, and before
 // anything else that wraps cmd.RunE.
-func (e *editFlags) add(a *app, cmd *cobra.Command) {
+func (e *editFlags) add(a *shell.App, cmd *cobra.Command) {
 	e.app, e.cmd = a, cmd
 	f := cmd.Flags()
 	f.BoolVar(&e.inPlace, "in-place", false, "change the file itself instead of a copy: needs no space, but a crash can corrupt the file")

@@ -44,7 +44,7 @@ func (f *forecast) add(ctx context.Context, arr *ndarray.Array, spec ndarray.Spe
 		f.rest += n
 		return nil
 	}
-	stored, took, ok, err := estimate(ctx, arr, spec, format, f.jobs, f.memory)
+	stored, took, ok, err := f.estimate(ctx, arr, spec, format)
 	if err != nil {
 		return err
 	}
@@ -58,7 +58,7 @@ func (f *forecast) add(ctx context.Context, arr *ndarray.Array, spec ndarray.Spe
 }
 
 // addAt takes a sample of the array at an address.
-func (f *forecast) addAt(ctx context.Context, a *app, address string, spec ndarray.Spec, format hyperslab.Format) (err error) {
+func (f *forecast) addAt(ctx context.Context, a *shell.App, address string, spec ndarray.Spec, format hyperslab.Format) (err error) {
 	arr, err := a.OpenArray(ctx, address)
 	if err != nil {
 		return err

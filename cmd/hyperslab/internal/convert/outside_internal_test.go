@@ -8,13 +8,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hyperslab/hyperslab"
+	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/shell"
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
-// TestConvertFlags_writeExternal checks that the external file is unchanged if the dataset cannot
+// TestConvertJob_writeExternal checks that the external file is unchanged if the dataset cannot
 // be committed.
-func TestConvertFlags_writeExternal(t *testing.T) {
+func TestConvertJob_writeExternal(t *testing.T) {
 	for name, old := range map[string]string{"new file": "", "replaced file": "old"} {
 		t.Run(name, func(t *testing.T) {
 			dir, ctx := t.TempDir(), t.Context()
@@ -34,8 +35,8 @@ func TestConvertFlags_writeExternal(t *testing.T) {
 			require.NoError(t, err)
 			require.NoError(t, draft.Close())
 
-			o := &ConvertFlags{force: true, outside: outsideFlags{external: raw}}
-			err = o.writeExternal(ctx, draft, array, spec.DType, 1<<20, func(int64) {})
+			o := &ConvertJob{force: true, outside: outsideFlags{external: raw}, Job: shell.JobFlags{Limit: 1 << 20}}
+			err = o.writeExternal(ctx, draft, array, spec.DType, func(int64) {})
 			require.ErrorIs(t, err, ndarray.ErrClosed)
 			if old == "" {
 				require.NoFileExists(t, raw)

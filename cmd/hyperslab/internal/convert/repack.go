@@ -4,7 +4,6 @@
 package convert
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -53,7 +52,10 @@ type RepackRow struct {
 	Error      *string  `json:"error"`
 }
 
-type repackFlags struct {
+// repackJob is one run of repack, for any number of files.
+type repackJob struct {
+	*shell.App
+
 	job     shell.JobFlags
 	batch   shell.BatchFlags
 	store   StoreFlags
@@ -68,8 +70,8 @@ type repackFlags struct {
 	json    bool
 }
 
-func (a *app) repackCommand() *cobra.Command {
-	var o repackFlags
+func newRepack(a *shell.App) *cobra.Command {
+	j := &repackJob{App: a}
 	cmd := &cobra.Command{
 		Use:   "repack SOURCE TARGET",
 		Short: "Rewrite files with other compression or without free space",
@@ -104,71 +106,70 @@ replaces another one is verified first.` + shell.UploadHelp + shell.BatchHelp,
   hyperslab repack waves.h5 cloud.h5 --cloud --access '1,*,*'
   hyperslab repack --into . --force --dry-run waves.h5`,
 		Args: func(cmd *cobra.Command, args []string) error {
-			if o.replace || o.batch.Into != "" {
-				return o.batch.Arity(cmd, args)
+			if j.replace || j.batch.Into != "" {
+				return j.batch.Arity(cmd, args)
 			}
 			return shell.Arity(2, 2)(cmd, args)
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.repack(cmd, args, &o)
+			return j.run(cmd, args)
 		},
 	}
 	f := cmd.Flags()
-	o.store.Add(cmd)
-	o.cloud.add(cmd)
-	f.BoolVar(&o.replace, "replace", false, "replace each source; all arguments are sources")
-	f.BoolVarP(&o.force, "force", "f", false, "replace targets that exist")
-	f.BoolVar(&o.lose, "exclude-references", false, "write null references instead of references to missing objects")
-	f.BoolVar(&o.missing, "allow-missing", false, "copy virtual datasets and datasets with external files although those files are missing")
-	o.files.AddDir(cmd)
-	o.pick.Add(cmd)
-	f.BoolVar(&o.dryRun, "dry-run", false, "report the changes and write no file")
-	o.batch.Add(cmd)
-	o.job.Add(cmd, "no progress and no summary")
-	shell.JSONFlag(cmd, &o.json)
+	j.store.Add(cmd)
+	j.cloud.add(cmd)
+	f.BoolVar(&j.replace, "replace", false, "replace each source; all arguments are sources")
+	f.BoolVarP(&j.force, "force", "f", false, "replace targets that exist")
+	f.BoolVar(&j.lose, "exclude-references", false, "write null references instead of references to missing objects")
+	f.BoolVar(&j.missing, "allow-missing", false, "copy virtual datasets and datasets with external files although those files are missing")
+	j.files.AddDir(cmd)
+	j.pick.Add(cmd)
+	f.BoolVar(&j.dryRun, "dry-run", false, "report the changes and write no file")
+	j.batch.Add(cmd)
+	j.job.Add(cmd, "no progress and no summary")
+	shell.JSONFlag(cmd, &j.json)
 	a.LockFlags(cmd)
-	(&shell.UntrustedFlags{}).Add(a.App, cmd)
+	(&shell.UntrustedFlags{}).Add(a, cmd)
 	return cmd
 }
 
-func (a *app) repack(cmd *cobra.Command, args []string, o *repackFlags) error {
+func (j *repackJob) run(cmd *cobra.Command, args []string) error {
 	ctx := cmd.Context()
-	memory, err := o.job.Check()
-	if err != nil {
+	if _, err := j.job.Check(); err != nil {
 		return err
 	}
-	if err := errors.Join(o.store.check(), o.cloud.check(o.store.Chunks), o.pick.Check()); err != nil {
+	if err := errors.Join(j.store.check(), j.cloud.check(j.store.Chunks), j.pick.Check()); err != nil {
 		return err
 	}
-	if o.replace && o.batch.Into != "" {
+	if j.replace && j.batch.Into != "" {
 		return shell.Usagef("--replace and --into: the files go to one place")
 	}
 	target := func(source string) string { return source }
 	force := true
 	switch {
-	case o.batch.Into != "":
-		target, force = func(source string) string { return shell.JoinTarget(o.batch.Into, filepath.Base(source)) }, o.force
-	case !o.replace:
+	case j.batch.Into != "":
+		target, force = func(source string) string { return shell.JoinTarget(j.batch.Into, filepath.Base(source)) }, j.force
+	case !j.replace:
 		to := args[1]
-		args, target, force = args[:1], func(string) string { return to }, o.force
+		args, target, force = args[:1], func(string) string { return to }, j.force
 	}
 	start, partly := time.Now(), false
-	doc := RepackDoc{Schema: shell.SchemaRepack, DryRun: o.dryRun, Files: []RepackRow{}}
-	err = a.Batch(cmd, args, &o.batch, o.job.Quiet, func(source string) error {
+	doc := RepackDoc{Schema: shell.SchemaRepack, DryRun: j.dryRun, Files: []RepackRow{}}
+	err := j.Batch(cmd, args, &j.batch, j.job.Quiet, func(source string) error {
 		row := RepackRow{Source: source, Target: target(source), Lost: []string{}, Unreadable: []string{}}
-		err := a.repackFile(ctx, &row, memory, force, o)
+		err := (&fileRepack{repackJob: j, RepackRow: &row, force: force}).run(ctx)
 		if err != nil {
 			row.Error = shell.OrNull(err.Error())
-		} else if !o.json && !o.job.Quiet {
-			a.Note("%s", row.line(o.dryRun))
+		} else if !j.json && !j.job.Quiet {
+			j.Note("%s", row.line(j.dryRun))
 		}
 		doc.Files = append(doc.Files, row)
 		partly = partly || len(row.Unreadable) > 0
 		return err
 	})
-	if o.json && len(doc.Files) > 0 {
+	if j.json && len(doc.Files) > 0 {
 		doc.Seconds = shell.Seconds(time.Since(start))
-		err = errors.Join(err, a.WriteJSON(a.Stdout, doc))
+		err = errors.Join(err, j.WriteJSON(j.Stdout, doc))
 	}
 	if err == nil && partly {
 		return &shell.ExitError{Code: shell.ExitPartly}
@@ -190,124 +191,140 @@ func (r *RepackRow) line(dryRun bool) string {
 	return fmt.Sprintf("%s: %s -> %s  %.2fx  %s", term.Safe(r.Target), term.FormatBytes(from), term.FormatBytes(to), term.Share(from, max(to, 1)), what)
 }
 
-// repackFile repacks a file, or a local copy of the file at a URL.
-func (a *app) repackFile(ctx context.Context, row *RepackRow, memory int64, force bool, o *repackFlags) (err error) {
-	if target := row.Target; remote.IsURL(target) {
-		up := shell.UploadFlags{Force: force, DryRun: o.dryRun, Progress: o.job.Progress}
-		err = a.Upload(ctx, target, up, func(location string) error {
-			row.Target = location
-			return a.repackFile(ctx, row, memory, force, o)
+// fileRepack is the repack of one file.
+type fileRepack struct {
+	*repackJob
+	*RepackRow
+
+	force bool   // an existing target is replaced
+	to    string // the new file, which is then moved to the target
+}
+
+// run repacks the file, or a local copy of the file at a URL.
+func (j *fileRepack) run(ctx context.Context) error {
+	if target := j.Target; remote.IsURL(target) {
+		up := shell.UploadFlags{Force: j.force, DryRun: j.dryRun, Progress: j.job.Progress}
+		err := j.Upload(ctx, target, up, func(location string) error {
+			j.Target = location
+			return j.run(ctx)
 		})
-		row.Target = remote.Redact(target)
+		j.Target = remote.Redact(target)
 		return err
 	}
-	if source := row.Source; remote.IsURL(source) {
-		file, done, err := shell.Fetched(ctx, source)
-		if err != nil {
-			return err
-		}
-		row.Source = file
-		err = a.repackFile(ctx, row, memory, force, o)
-		row.Source = source
-		return errors.Join(err, done())
+	source := j.Source
+	if !remote.IsURL(source) {
+		return j.local(ctx)
 	}
-	loc, err := locate.Parse(row.Source)
+	file, done, err := shell.Fetched(ctx, source)
+	if err != nil {
+		return err
+	}
+	j.Source = file
+	err = j.local(ctx)
+	j.Source = source
+	return errors.Join(err, done())
+}
+
+// local repacks a local file to a local target.
+func (j *fileRepack) local(ctx context.Context) (err error) {
+	loc, err := locate.Parse(j.Source)
 	if err != nil {
 		return err
 	}
 	if loc.Object != "" {
-		return shell.Usagef("%s: repack works on whole files; hyperslab convert takes one array", row.Source)
+		return shell.Usagef("%s: repack works on whole files; hyperslab convert takes one array", j.Source)
 	}
 	var locks shell.FileLocks // before the source is read, because the target can be the source
 	defer func() { err = errors.Join(err, locks.Release()) }()
-	if force && !o.dryRun {
-		if err := locks.Hold(ctx, row.Target); err != nil {
+	if j.force && !j.dryRun {
+		if err := locks.Hold(ctx, j.Target); err != nil {
 			return err
 		}
 	}
-	files := a.HDF5Files()
+	files := j.HDF5Files()
 	defer func() { err = errors.Join(err, files.Close()) }()
 	format, err := files.Format(loc.File)
 	if err != nil {
 		return err
 	}
-	row.Format = string(format)
-	if _, err := os.Lstat(row.Target); err == nil && !force {
-		return &ndarray.Error{Op: "create", Path: row.Target, Err: ndarray.ErrExists}
+	j.Format = string(format)
+	if _, err := os.Lstat(j.Target); err == nil && !j.force {
+		return &ndarray.Error{Op: "create", Path: j.Target, Err: ndarray.ErrExists}
 	}
 	size, err := shell.PathBytes(loc.File)
 	if err != nil {
 		return err
 	}
-	row.SourceBytes = (*shell.JSONInt)(&size)
-	to := row.Target
-	if real, err := filepath.EvalSymlinks(to); err == nil && o.replace {
-		to = real
+	j.SourceBytes = (*shell.JSONInt)(&size)
+	target := j.Target
+	if real, err := filepath.EvalSymlinks(target); err == nil && j.replace {
+		target = real
 	}
-	repack := func(to string) error {
-		if o.cloud.cloud && format != hyperslab.HDF5 {
-			return shell.Usagef("%s: --cloud is for HDF5 files, got %s; a frame needs --chunks only", row.Source, format)
-		}
-		switch format {
-		case hyperslab.HDF5:
-			if a.Untrusted() {
-				return shell.Usagef("%s: repack --untrusted is for arrays of Blosc2 and bcolz, because libhdf5 copies the objects of HDF5; use hyperslab convert --untrusted", row.Source)
-			}
-			return a.repackHDF5(ctx, files, row, to, memory, force, o)
-		case hyperslab.B2Z, hyperslab.B2D, hyperslab.B2E:
-			return a.repackStore(ctx, row, to, memory, force, o)
-		case hyperslab.Directory:
-			return fmt.Errorf("%w: %s is a directory of arrays; repack the files in it", errors.ErrUnsupported, loc.File)
-		}
-		return a.repackArray(ctx, row, to, memory, force, o)
-	}
-	if _, err := os.Lstat(to); err == nil && !o.dryRun {
-		err = replaced(ctx, to, locks.Lock(to), func(file string) error {
-			if err := repack(file); err != nil {
+	if _, missing := os.Lstat(target); missing == nil && !j.dryRun {
+		err = replaced(ctx, target, locks.Lock(target), func(file string) error {
+			if err := j.write(ctx, files, file); err != nil {
 				return err
 			}
-			return replaces(ctx, file, o.job.Jobs)
+			return replaces(ctx, file, j.job.Jobs)
 		})
-		if err != nil {
-			return err
-		}
-	} else if err := repack(to); err != nil {
+	} else {
+		err = j.write(ctx, files, target)
+	}
+	if err != nil || j.dryRun {
 		return err
 	}
-	if o.dryRun {
-		return nil
-	}
-	stored, err := shell.PathBytes(to)
-	row.TargetBytes = (*shell.JSONInt)(&stored)
+	stored, err := shell.PathBytes(target)
+	j.TargetBytes = (*shell.JSONInt)(&stored)
 	return err
 }
 
-// repackHDF5 repacks an HDF5 file, and closes it.
-func (a *app) repackHDF5(ctx context.Context, files *shell.HDF5Files, row *RepackRow, to string, memory int64, force bool, o *repackFlags) (err error) {
-	r := &repacker{app: a, store: &o.store, cloud: &o.cloud, job: &o.job, memory: memory, missing: o.missing, external: o.files.Dir, pick: &o.pick, left: []string{}}
-	r.unreadable = o.pick.Unreadable(a.App, "repack", &r.left)
-	if o.dryRun {
-		r.guess = newForecast(o.job.Jobs, memory)
+// write writes the new file.
+func (j *fileRepack) write(ctx context.Context, files *shell.HDF5Files, to string) error {
+	j.to = to
+	format := hyperslab.Format(j.Format)
+	if j.cloud.cloud && format != hyperslab.HDF5 {
+		return shell.Usagef("%s: --cloud is for HDF5 files, got %s; a frame needs --chunks only", j.Source, format)
 	}
-	defer func() { err = errors.Join(err, files.CloseFile(row.Source)) }()
-	if err := r.open(files, row.Source, to); err != nil {
+	switch format {
+	case hyperslab.HDF5:
+		if j.Untrusted() {
+			return shell.Usagef("%s: repack --untrusted is for arrays of Blosc2 and bcolz, because libhdf5 copies the objects of HDF5; use hyperslab convert --untrusted", j.Source)
+		}
+		return j.repackHDF5(ctx, files)
+	case hyperslab.B2Z, hyperslab.B2D, hyperslab.B2E:
+		return j.repackStore(ctx)
+	case hyperslab.Directory:
+		return fmt.Errorf("%w: %s is a directory of arrays; repack the files in it", errors.ErrUnsupported, j.Source)
+	}
+	return j.repackArray(ctx)
+}
+
+// repackHDF5 repacks an HDF5 file, and closes it.
+func (j *fileRepack) repackHDF5(ctx context.Context, files *shell.HDF5Files) (err error) {
+	r := &repacker{app: j.App, store: &j.store, cloud: &j.cloud, job: &j.job, missing: j.missing, external: j.files.Dir, pick: &j.pick, left: []string{}}
+	r.unreadable = j.pick.Unreadable(j.App, "repack", &r.left)
+	if j.dryRun {
+		r.guess = newForecast(j.job.Jobs, j.job.Limit)
+	}
+	defer func() { err = errors.Join(err, files.CloseFile(j.Source)) }()
+	if err := r.open(files, j.Source, j.to); err != nil {
 		return err
 	}
 	if err := r.plan(ctx); err != nil {
 		return err
 	}
-	row.Rewritten, row.Kept, row.Bytes = r.rewritten, r.kept, shell.JSONInt(r.bytes)
+	j.Rewritten, j.Kept, j.Bytes = r.rewritten, r.kept, shell.JSONInt(r.bytes)
 	for _, text := range r.unfit {
-		a.Note("%s copied without recompression: %s", a.Talk.Notice("hyperslab repack:"), term.Safe(text))
+		j.Note("%s copied without recompression: %s", j.Talk.Notice("hyperslab repack:"), term.Safe(text))
 	}
 	var refused []string
 	var flags []string
 	for _, p := range r.problems {
 		text := hyperslab.Problem{Path: p.Path, What: p.What, Err: p.Err}.String()
-		row.Lost = append(row.Lost, text)
-		flag, allowed := "--exclude-references", o.lose
+		j.RepackRow.Lost = append(j.RepackRow.Lost, text)
+		flag, allowed := "--exclude-references", j.lose
 		if p.Kind == h5copy.Missing {
-			flag, allowed = "--allow-missing", o.missing
+			flag, allowed = "--allow-missing", j.missing
 		}
 		if !allowed {
 			refused = append(refused, text)
@@ -315,104 +332,102 @@ func (a *app) repackHDF5(ctx context.Context, files *shell.HDF5Files, row *Repac
 				flags = append(flags, flag)
 			}
 		} else {
-			a.Note("%s %s", a.Talk.Notice("hyperslab repack:"), term.Safe(text))
+			j.Note("%s %s", j.Talk.Notice("hyperslab repack:"), term.Safe(text))
 		}
 	}
 	if len(refused) > 0 {
 		return fmt.Errorf("%s of %s cannot be kept; no file was written:\n  %s\n  to go on add %s",
-			term.Plural(int64(len(refused)), "thing"), row.Source, strings.Join(refused, "\n  "), strings.Join(flags, " and "))
+			term.Plural(int64(len(refused)), "thing"), j.Source, strings.Join(refused, "\n  "), strings.Join(flags, " and "))
 	}
-	for _, text := range r.removed {
-		row.Lost = append(row.Lost, text)
-		a.Note("%s not kept: %s", a.Talk.Notice("hyperslab repack:"), term.Safe(text))
-	}
-	row.Unreadable = r.left
-	if o.dryRun {
-		row.expect(int64(*row.SourceBytes)-r.was, r.guess)
+	j.RepackRow.Lost = append(j.RepackRow.Lost, r.removed...)
+	j.App.Lost("repack", r.removed)
+	j.RepackRow.Unreadable = r.left
+	if j.dryRun {
+		j.expect(int64(*j.SourceBytes)-r.was, r.guess)
 		return nil
 	}
-	m := term.NewMeter(o.job.Progress, a.Stderr, "repack", r.bytes, time.Now).SetTarget(shell.MadeBytes(to, 0))
+	m := term.NewMeter(j.job.Progress, j.Stderr, "repack", r.bytes, time.Now).SetTarget(shell.MadeBytes(j.to, 0))
 	defer m.Finish()
 	r.progress = m.Update
-	err = shell.Written(ctx, to, force, func(file string) error { return r.write(ctx, file) })
-	row.Unreadable = r.left
+	err = shell.Written(ctx, j.to, j.force, func(file string) error { return r.write(ctx, file) })
+	j.RepackRow.Unreadable = r.left
 	return err
 }
 
 // repackCopy copies a file or directory byte for byte.
-func (a *app) repackCopy(ctx context.Context, row *RepackRow, to string, force bool, o *repackFlags) error {
-	if o.dryRun {
-		row.expect(int64(*row.SourceBytes), &forecast{})
+func (j *fileRepack) repackCopy(ctx context.Context) error {
+	if j.dryRun {
+		j.expect(int64(*j.SourceBytes), &forecast{})
 		return nil
 	}
-	m := term.NewMeter(o.job.Progress, a.Stderr, "repack", int64(*row.SourceBytes), time.Now).Watch(shell.UnfinishedBytes)
+	m := term.NewMeter(j.job.Progress, j.Stderr, "repack", int64(*j.SourceBytes), time.Now).Watch(shell.UnfinishedBytes)
 	defer m.Finish()
-	return shell.Written(ctx, to, force, func(file string) error { return atomicfile.Copy(ctx, file, row.Source) })
+	return shell.Written(ctx, j.to, j.force, func(file string) error { return atomicfile.Copy(ctx, file, j.Source) })
 }
 
 // repackArray rewrites a file that is one array.
-func (a *app) repackArray(ctx context.Context, row *RepackRow, to string, memory int64, force bool, o *repackFlags) (err error) {
-	src, err := a.OpenArray(ctx, row.Source)
+func (j *fileRepack) repackArray(ctx context.Context) (err error) {
+	src, err := j.OpenArray(ctx, j.Source)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, src.Close()) }()
 	m := src.Meta()
-	format, sparse := hyperslab.Format(row.Format), o.store.Sparse
+	format, sparse := hyperslab.Format(j.Format), j.store.Sparse
 	if shell.IsFrame(format) {
-		if m.Format == "frame" && o.store.Given() {
-			return fmt.Errorf("%w: %s is a Blosc2 frame without an array; hyperslab convert writes it as an array", errors.ErrUnsupported, row.Source)
+		if m.Format == "frame" && j.store.Given() {
+			return fmt.Errorf("%w: %s is a Blosc2 frame without an array; hyperslab convert writes it as an array", errors.ErrUnsupported, j.Source)
 		}
-		info, err := os.Stat(row.Source)
+		info, err := os.Stat(j.Source)
 		if err != nil {
 			return err
 		}
 		sparse = sparse || info.IsDir()
-		if o.store.Sparse && !info.IsDir() {
+		if j.store.Sparse && !info.IsDir() {
 			m.ChunkShape = nil // chunks are not stored in the new form yet
 		}
 	}
-	spec, err := o.store.Spec(src.Meta(), format)
+	spec, err := j.store.Spec(src.Meta(), format)
 	if err != nil {
 		return err
 	}
-	if o.store.Blocks == "" && spec.BlockShape == nil && slices.Equal(spec.ChunkShape, m.ChunkShape) {
+	if j.store.Blocks == "" && spec.BlockShape == nil && slices.Equal(spec.ChunkShape, m.ChunkShape) {
 		spec.BlockShape = m.BlockShape // of chunks with an unchanged shape
 	}
-	if !o.store.Given() || storedSo(m, spec) {
-		row.Kept = 1
-		return a.repackCopy(ctx, row, to, force, o)
+	if !j.store.Given() || storedSo(m, spec) {
+		j.Kept = 1
+		return j.repackCopy(ctx)
 	}
 	if format == hyperslab.Bcolz {
-		if err := a.checkColumns(ctx, row.Source); err != nil {
+		if err := j.checkColumns(ctx, j.Source); err != nil {
 			return err
 		}
 	}
-	row.Rewritten, row.Bytes = 1, shell.JSONInt(src.NBytes())
+	j.Rewritten, j.Bytes = 1, shell.JSONInt(src.NBytes())
 	attrs, err := shell.AttrsOf(ctx, src)
 	if err != nil {
 		return err
 	}
-	left, err := decide(&shell.AttrFlags{}, attrs, false, nil, format, row.Source, to)
+	c := &ConvertJob{App: j.App, Command: "repack", Source: j.Source, Target: j.to, Job: j.job, StoreFlags: j.store, force: j.force, Format: j.Format}
+	c.Sparse = sparse
+	left, err := c.decide(attrs, false, nil, format)
 	if err != nil {
 		return err
 	}
 	spec.Attrs = left.keep
-	if err := cmp.Or(o.job.Fit(memory, row.Source, src.Meta()), o.job.Fit(memory, to, shell.SpecMeta(spec))); err != nil {
+	if err := j.job.FitBoth(j.Source, src.Meta(), j.to, spec); err != nil {
 		return err
 	}
-	if o.dryRun {
+	if j.dryRun {
 		if format == hyperslab.Bcolz { // bcolz cannot be measured
 			return nil
 		}
-		guess := newForecast(o.job.Jobs, memory)
+		guess := newForecast(j.job.Jobs, j.job.Limit)
 		err := guess.add(ctx, src, spec, format)
-		row.expect(0, guess)
+		j.expect(0, guess)
 		return err
 	}
-	c := &ConvertFlags{Job: o.job, StoreFlags: o.store, force: force, Format: row.Format}
-	c.Sparse = sparse
-	_, _, err = a.write(ctx, to, spec, src, memory, c)
+	_, _, err = c.write(ctx, spec, src)
 	return err
 }
 
@@ -452,8 +467,8 @@ func replaced(ctx context.Context, target string, lock *hyperslab.Lock, write fu
 
 // checkColumns returns errors.ErrUnsupported for a ctable whose columns have attributes, because a
 // table that is rewritten as one array of records keeps only the attributes of the table.
-func (a *app) checkColumns(ctx context.Context, source string) error {
-	for e, err := range a.Walk(ctx, source, hyperslab.WalkOptions{NoSizes: true}) {
+func (j *repackJob) checkColumns(ctx context.Context, source string) error {
+	for e, err := range j.Walk(ctx, source, hyperslab.WalkOptions{NoSizes: true}) {
 		if err != nil {
 			return err
 		}

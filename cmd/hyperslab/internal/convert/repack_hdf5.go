@@ -4,11 +4,9 @@
 package convert
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"reflect"
 	"slices"
 
@@ -16,6 +14,7 @@ import (
 	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/shell"
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/internal/hdf5/h5copy"
+	"github.com/hyperslab/hyperslab/internal/hdf5/h5objects"
 	"github.com/hyperslab/hyperslab/internal/location/locate"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/hdf5"
@@ -24,11 +23,10 @@ import (
 // repacker copies one file. It processes the source twice with the same steps: first to find
 // properties that cannot be kept, then to write.
 type repacker struct {
-	app      *app
+	app      *shell.App
 	store    *StoreFlags
 	cloud    *cloudFlags
 	job      *shell.JobFlags
-	memory   int64
 	external string // directory of external files
 	pick     *shell.PickFlags
 	left     []string          // unreadable objects
@@ -55,24 +53,11 @@ type repacker struct {
 
 func (r *repacker) open(files *shell.HDF5Files, file, target string) (err error) {
 	r.file = file
-	if r.directory, err = targetDirectory(target); err != nil {
+	if r.directory, err = h5objects.Directory(target); err != nil {
 		return err
 	}
 	r.src, err = files.File(file)
 	return err
-}
-
-// targetDirectory is the real directory that a file is in or will be in.
-func targetDirectory(file string) (string, error) {
-	dir, err := filepath.Abs(filepath.Dir(file))
-	if err != nil {
-		return "", err
-	}
-	real, err := filepath.EvalSymlinks(dir)
-	if err != nil {
-		return dir, nil // creating the file reports it
-	}
-	return real, nil
 }
 
 // plan finds properties that cannot be kept, and the amount of work.
@@ -148,7 +133,7 @@ func (r *repacker) dataset(ctx context.Context, d *h5.Dataset, info h5.DatasetIn
 		r.kept++
 		return false, nil
 	}
-	if err := cmp.Or(r.job.Fit(r.memory, r.file+":"+name, description.Meta), r.job.Fit(r.memory, r.file+":"+name, shell.SpecMeta(spec))); err != nil {
+	if err := r.job.FitBoth(r.file+":"+name, description.Meta, r.file+":"+name, spec); err != nil {
 		return false, err
 	}
 	r.rewritten++
@@ -223,7 +208,7 @@ func (r *repacker) rewrite(ctx context.Context, name string, spec ndarray.Spec, 
 	}
 	defer func() { err = errors.Join(err, dst.Close()) }()
 	before := r.done
-	_, err = ndarray.Copy(ctx, dst, src, &ndarray.CopyOptions{Workers: r.job.Jobs, Memory: r.memory, Progress: func(p ndarray.Progress) {
+	_, err = ndarray.Copy(ctx, dst, src, &ndarray.CopyOptions{Workers: r.job.Jobs, Memory: r.job.Limit, Progress: func(p ndarray.Progress) {
 		r.done = before + p.DoneBytes
 		r.progress(r.done)
 	}})

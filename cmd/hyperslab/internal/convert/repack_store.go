@@ -3,7 +3,6 @@
 package convert
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -18,95 +17,99 @@ import (
 
 // repackStore rewrites the arrays of a container. Python objects, plain frames and tables are
 // copied byte for byte, and without storage flags so is the container.
-func (a *app) repackStore(ctx context.Context, row *RepackRow, to string, memory int64, force bool, o *repackFlags) error {
-	format := hyperslab.Format(row.Format)
-	if f, known := shell.NamedFormat(row.Target); known && f != format {
-		return shell.Usagef("%s is of format %s, and the name %s has another; hyperslab convert changes formats", row.Source, format, row.Target)
+func (j *fileRepack) repackStore(ctx context.Context) error {
+	format := hyperslab.Format(j.Format)
+	if f, known := shell.NamedFormat(j.Target); known && f != format {
+		return shell.Usagef("%s is of format %s, and the name %s has another; hyperslab convert changes formats", j.Source, format, j.Target)
 	}
-	if o.store.Sparse {
-		return shell.Usagef("--sparse is for one array; %s contains many", row.Source)
+	if j.store.Sparse {
+		return shell.Usagef("--sparse is for one array; %s contains many", j.Source)
 	}
-	if !o.store.Given() {
-		for e, err := range a.Walk(ctx, row.Source, hyperslab.WalkOptions{NoSizes: true}) {
+	if !j.store.Given() {
+		for e, err := range j.Walk(ctx, j.Source, hyperslab.WalkOptions{NoSizes: true}) {
 			if err != nil {
 				return err
 			}
 			if e.Kind == hyperslab.Array {
-				row.Kept++
+				j.Kept++
 			}
 		}
-		return a.repackCopy(ctx, row, to, force, o)
+		return j.repackCopy(ctx)
 	}
-	if a.Untrusted() {
-		return fmt.Errorf("%w: %s: other storage for an untrusted container, because a worker passes Python objects as text and not as frames; hyperslab convert --untrusted writes them as strings", errors.ErrUnsupported, row.Source)
-	}
-	opts := &hyperslab.TreeOptions{
-		Format: format, DryRun: o.dryRun, Overwrite: force, SkipUnreadable: o.pick.Skip, Workers: o.job.Jobs, Memory: memory,
-		Exclude: o.pick.Excluded,
+	if j.Untrusted() {
+		return fmt.Errorf("%w: %s: other storage for an untrusted container, because a worker passes Python objects as text and not as frames; hyperslab convert --untrusted writes them as strings", errors.ErrUnsupported, j.Source)
 	}
 	var guess *forecast
-	if o.dryRun {
-		guess = newForecast(o.job.Jobs, memory)
+	if j.dryRun {
+		guess = newForecast(j.job.Jobs, j.job.Limit)
 	}
-	opts.Adjust = func(at string, m ndarray.Meta, spec *ndarray.Spec, workers *int) error {
-		if m.Null || len(m.Shape) == 0 || m.NumElems() == 0 { // not chunked
-			return nil
-		}
-		flags := o.store.forRank(len(m.Shape))
-		changed, err := flags.Spec(m, hyperslab.B2ND)
-		if err != nil {
-			return fmt.Errorf("%s: %w", at, err)
-		}
-		if flags.Blocks == "" && changed.BlockShape == nil && flags.Chunks == "" {
-			changed.BlockShape = m.BlockShape
-		}
-		if storedSo(m, changed) {
-			return nil
-		}
-		*spec = changed
-		row.Rewritten++
-		row.Bytes += shell.JSONInt(m.NumElems() * int64(m.DType.Size))
-		address, job := locate.Location{File: row.Source, Object: at}.String(), o.job
-		err = cmp.Or(job.Fit(memory, address, m), job.Fit(memory, to+":"+at, shell.SpecMeta(*spec)))
-		*workers = job.Jobs
-		if err == nil && guess != nil {
-			err = guess.addAt(ctx, a, address, *spec, hyperslab.B2ND)
-		}
-		return err
+	opts := &hyperslab.TreeOptions{
+		Format: format, DryRun: j.dryRun, Overwrite: j.force, SkipUnreadable: j.pick.Skip, Workers: j.job.Jobs, Memory: j.job.Limit,
+		Exclude: j.pick.Excluded,
+		Adjust: func(at string, m ndarray.Meta, spec *ndarray.Spec, workers *int) error {
+			rewritten, err := j.adjust(at, m, spec, workers)
+			if rewritten && guess != nil && err == nil {
+				err = guess.addAt(ctx, j.App, locate.Location{File: j.Source, Object: at}.String(), *spec, hyperslab.B2ND)
+			}
+			return err
+		},
 	}
 	var m *term.Meter
 	opts.Progress = func(p ndarray.Progress) {
 		if m == nil {
-			m = term.NewMeter(o.job.Progress, a.Stderr, "repack", p.TotalBytes, time.Now).SetTarget(shell.MadeBytes(to, 0))
+			m = term.NewMeter(j.job.Progress, j.Stderr, "repack", p.TotalBytes, time.Now).SetTarget(shell.MadeBytes(j.to, 0))
 		}
 		m.Update(p.DoneBytes)
 	}
-	tree, err := a.OpenTree(ctx, row.Source)
+	tree, err := j.OpenTree(ctx, j.Source)
 	if err != nil {
 		return err
 	}
-	stats, err := hyperslab.CopyTree(ctx, to, tree, opts)
+	stats, err := hyperslab.CopyTree(ctx, j.to, tree, opts)
 	err = errors.Join(err, tree.Close())
 	if m != nil {
 		m.Finish()
 	}
 	if len(stats.Refused) > 0 {
-		return fmt.Errorf("%w: %s of %s cannot be kept; no file was written:\n  %s", errors.ErrUnsupported, term.Plural(int64(len(stats.Refused)), "thing"), row.Source, problemLines(stats.Refused))
+		return fmt.Errorf("%w: %s of %s cannot be kept; no file was written:\n  %s", errors.ErrUnsupported, term.Plural(int64(len(stats.Refused)), "thing"), j.Source, problemLines(stats.Refused))
 	}
 	if err != nil {
 		return err
 	}
-	row.Kept = stats.Arrays - row.Rewritten
+	j.Kept = stats.Arrays - j.Rewritten
 	for _, p := range stats.Changes {
-		row.Lost = append(row.Lost, p.String())
-		a.Note("%s not kept: %s", a.Talk.Notice("hyperslab repack:"), term.Safe(p.String()))
+		j.RepackRow.Lost = append(j.RepackRow.Lost, p.String())
 	}
-	for _, p := range stats.Unreadable {
-		row.Unreadable = append(row.Unreadable, p.String())
-		a.Note("%s cannot be read, left out: %s", a.Talk.Failure("hyperslab repack:"), term.Safe(p.String()))
-	}
-	if o.dryRun {
-		row.expect(0, guess)
+	j.App.Lost("repack", j.RepackRow.Lost)
+	j.RepackRow.Unreadable = j.App.Unreadable("repack", stats.Unreadable)
+	if j.dryRun {
+		j.expect(0, guess)
 	}
 	return nil
+}
+
+// adjust sets how an array of a container is stored, and the number of workers that its chunks
+// allow. It reports whether the storage of the array changes.
+func (j *fileRepack) adjust(at string, m ndarray.Meta, spec *ndarray.Spec, workers *int) (rewritten bool, err error) {
+	if m.Null || len(m.Shape) == 0 || m.NumElems() == 0 { // not chunked
+		return false, nil
+	}
+	flags := j.store.forRank(len(m.Shape))
+	changed, err := flags.Spec(m, hyperslab.B2ND)
+	if err != nil {
+		return false, fmt.Errorf("%s: %w", at, err)
+	}
+	if flags.Blocks == "" && changed.BlockShape == nil && flags.Chunks == "" {
+		changed.BlockShape = m.BlockShape
+	}
+	if storedSo(m, changed) {
+		return false, nil
+	}
+	*spec = changed
+	j.Rewritten++
+	j.Bytes += shell.JSONInt(m.NumElems() * int64(m.DType.Size))
+	job := j.job // a copy, because the number of workers is for this array
+	err = job.FitBoth(locate.Location{File: j.Source, Object: at}.String(), m, j.to+":"+at, *spec)
+	*workers = job.Jobs
+	return true, err
 }

@@ -15,19 +15,23 @@ import (
 	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/shell"
 	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/term"
 	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/internal/hdf5/h5objects"
 	"github.com/hyperslab/hyperslab/internal/location/locate"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/remote"
 )
 
-type rmFlags struct {
+// rmJob is one run of rm.
+type rmJob struct {
+	*shell.App
+
 	edit      editFlags
 	recursive bool
 	force     bool
 }
 
-func (a *app) rmCommand() *cobra.Command {
-	var o rmFlags
+func newRm(a *shell.App) *cobra.Command {
+	j := &rmJob{App: a}
 	cmd := &cobra.Command{
 		Use:   "rm FILE:/path...",
 		Short: "Remove objects from an HDF5 file",
@@ -42,19 +46,19 @@ the rm of the system.` + editHelp,
 		Args:              shell.Arity(1, -1),
 		ValidArgsFunction: shell.CompleteAddress,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.rm(cmd.Context(), args, &o)
+			return j.run(cmd.Context(), args)
 		},
 	}
 	f := cmd.Flags()
-	f.BoolVarP(&o.recursive, "recursive", "r", false, "also groups with their members")
-	f.BoolVarP(&o.force, "force", "f", false, "ignore paths that do not exist")
-	o.edit.add(a, cmd)
+	f.BoolVarP(&j.recursive, "recursive", "r", false, "also groups with their members")
+	f.BoolVarP(&j.force, "force", "f", false, "ignore paths that do not exist")
+	j.edit.add(a, cmd)
 	a.Done(cmd)
 	return cmd
 }
 
-func (a *app) rm(ctx context.Context, addresses []string, o *rmFlags) (err error) {
-	open := a.HDF5Files()
+func (j *rmJob) run(ctx context.Context, addresses []string) (err error) {
+	open := j.HDF5Files()
 	defer func() { err = errors.Join(err, open.Close()) }()
 	var files []string
 	paths := make(map[string][]string)
@@ -66,7 +70,7 @@ func (a *app) rm(ctx context.Context, addresses []string, o *rmFlags) (err error
 		if remote.IsURL(loc.File) {
 			return shell.Usagef("%s: an object at a URL cannot be changed", remote.Redact(address))
 		}
-		if err := o.edit.hold(ctx, loc.File); err != nil {
+		if err := j.edit.hold(ctx, loc.File); err != nil {
 			return err
 		}
 		format, err := open.Format(loc.File)
@@ -89,7 +93,7 @@ func (a *app) rm(ctx context.Context, addresses []string, o *rmFlags) (err error
 		}
 	}
 	for _, file := range files { // before any of them is changed
-		if err := removable(open, file, paths[file], o); err != nil {
+		if err := removable(open, file, paths[file], j); err != nil {
 			return err
 		}
 		if err := open.Limit(); err != nil {
@@ -97,11 +101,11 @@ func (a *app) rm(ctx context.Context, addresses []string, o *rmFlags) (err error
 		}
 	}
 	for _, file := range files {
-		if o.edit.dryRun {
-			if err := a.planRemoval(ctx, open, file, paths[file]); err != nil {
+		if j.edit.dryRun {
+			if err := j.planRemoval(ctx, open, file, paths[file]); err != nil {
 				return err
 			}
-			if err := cmp.Or(o.edit.plan(file), open.Limit()); err != nil {
+			if err := cmp.Or(j.edit.plan(file), open.Limit()); err != nil {
 				return err
 			}
 			continue
@@ -109,7 +113,7 @@ func (a *app) rm(ctx context.Context, addresses []string, o *rmFlags) (err error
 		if err := open.Close(); err != nil { // all, because two names can be of one file
 			return err
 		}
-		err := o.edit.edit(ctx, file, func(at string) error { return o.edit.unlink(ctx, at, paths[file]) })
+		err := j.edit.edit(ctx, file, func(at string) error { return j.edit.unlink(ctx, at, paths[file]) })
 		if err != nil {
 			return err
 		}
@@ -118,7 +122,7 @@ func (a *app) rm(ctx context.Context, addresses []string, o *rmFlags) (err error
 }
 
 // removable checks that all paths exist and may be removed.
-func removable(open *shell.HDF5Files, file string, paths []string, o *rmFlags) error {
+func removable(open *shell.HDF5Files, file string, paths []string, o *rmJob) error {
 	f, err := open.File(file)
 	if err != nil {
 		return err
@@ -147,7 +151,7 @@ func removable(open *shell.HDF5Files, file string, paths []string, o *rmFlags) e
 
 // planRemoval reports for each existing path the size of the elements if the path is their last
 // name.
-func (a *app) planRemoval(ctx context.Context, open *shell.HDF5Files, file string, paths []string) error {
+func (j *rmJob) planRemoval(ctx context.Context, open *shell.HDF5Files, file string, paths []string) error {
 	f, err := open.File(file)
 	if err != nil {
 		return err
@@ -167,10 +171,10 @@ func (a *app) planRemoval(ctx context.Context, open *shell.HDF5Files, file strin
 				return ndarray.Wrap("remove", file+":"+path, err)
 			}
 			if what = "one of " + term.Plural(int64(info.Links), "name"); info.Links == 1 {
-				what = term.FormatBytes(storedBelow(ctx, f.Root(), path))
+				what = term.FormatBytes(h5objects.StoredBytes(ctx, f.Root(), path))
 			}
 		}
-		a.Note("would remove %s:%s: %s", term.Safe(file), term.Safe(path), what)
+		j.Note("would remove %s:%s: %s", term.Safe(file), term.Safe(path), what)
 	}
 	return nil
 }

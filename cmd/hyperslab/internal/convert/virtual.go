@@ -23,7 +23,10 @@ import (
 	"github.com/hyperslab/hyperslab/remote"
 )
 
-type virtualFlags struct {
+// virtualJob is one run of virtual.
+type virtualJob struct {
+	*shell.App
+
 	axis    int
 	stack   bool
 	force   bool
@@ -32,8 +35,8 @@ type virtualFlags struct {
 	quiet   bool
 }
 
-func (a *app) virtualCommand() *cobra.Command {
-	var o virtualFlags
+func newVirtual(a *shell.App) *cobra.Command {
+	j := &virtualJob{App: a}
 	cmd := &cobra.Command{
 		Use:   "virtual SOURCE... FILE.h5:/path",
 		Short: "Create a virtual HDF5 dataset over datasets of other files",
@@ -53,16 +56,16 @@ a copy, which then replaces the file.` + shell.AddressHelp,
 		ValidArgsFunction: shell.CompleteAddress,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			last := len(args) - 1
-			return a.virtual(cmd.Context(), args[:last], args[last], &o)
+			return j.run(cmd.Context(), args[:last], args[last])
 		},
 	}
 	f := cmd.Flags()
-	f.IntVar(&o.axis, "axis", 0, "`AXIS` along which the sources are joined, counted from 0")
-	f.BoolVar(&o.stack, "stack", false, "join the sources along a new axis")
-	f.BoolVarP(&o.force, "force", "f", false, "replace the dataset if it exists")
-	f.BoolVar(&o.inPlace, "in-place", false, "add the dataset to the file itself instead of a copy; a crash can corrupt the file")
-	f.BoolVar(&o.dryRun, "dry-run", false, "report the changes and change no file")
-	f.BoolVarP(&o.quiet, "quiet", "q", false, "no summary")
+	f.IntVar(&j.axis, "axis", 0, "`AXIS` along which the sources are joined, counted from 0")
+	f.BoolVar(&j.stack, "stack", false, "join the sources along a new axis")
+	f.BoolVarP(&j.force, "force", "f", false, "replace the dataset if it exists")
+	f.BoolVar(&j.inPlace, "in-place", false, "add the dataset to the file itself instead of a copy; a crash can corrupt the file")
+	f.BoolVar(&j.dryRun, "dry-run", false, "report the changes and change no file")
+	f.BoolVarP(&j.quiet, "quiet", "q", false, "no summary")
 	a.LockFlags(cmd)
 	a.Done(cmd)
 	return cmd
@@ -76,33 +79,33 @@ type virtualSource struct {
 	datatype h5.Datatype
 }
 
-func (a *app) virtual(ctx context.Context, sources []string, target string, o *virtualFlags) (err error) {
+func (j *virtualJob) run(ctx context.Context, sources []string, target string) (err error) {
 	loc, err := locate.Parse(target)
 	if err != nil {
 		return err
 	}
 	var locks shell.FileLocks
 	defer func() { err = errors.Join(err, locks.Release()) }()
-	if !o.dryRun {
+	if !j.dryRun {
 		if err := locks.Hold(ctx, loc.File); err != nil {
 			return err
 		}
 	}
-	check := ConvertFlags{Format: string(hyperslab.HDF5), force: o.force}
-	if _, err := check.ResolveTarget(sources[0], target); err != nil {
+	check := ConvertJob{App: j.App, Source: sources[0], Target: target, Format: string(hyperslab.HDF5), force: j.force}
+	if _, err := check.ResolveTarget(); err != nil {
 		return err
 	}
 	all := make([]virtualSource, len(sources))
 	for i, address := range sources {
-		if all[i], err = a.virtualSource(address, loc); err != nil {
+		if all[i], err = j.virtualSource(address, loc); err != nil {
 			return err
 		}
 	}
-	spec, err := o.join(all)
+	spec, err := j.join(all)
 	if err != nil {
 		return err
 	}
-	first, err := a.Open(ctx, sources[0], hyperslab.OpenOptions{})
+	first, err := j.Open(ctx, sources[0], hyperslab.OpenOptions{})
 	if err != nil {
 		return err
 	}
@@ -110,30 +113,30 @@ func (a *app) virtual(ctx context.Context, sources []string, target string, o *v
 	if err := first.Close(); err != nil {
 		return err
 	}
-	maps, err := o.mappings(all, loc)
+	maps, err := j.mappings(all, loc)
 	if err != nil {
 		return err
 	}
 	result := fmt.Sprintf("%s of %s, %s", term.FormatShape(spec.Shape), spec.DType, term.Plural(int64(len(all)), "source"))
-	if o.dryRun {
-		a.Note("would create %s: %s", term.Safe(target), result)
+	if j.dryRun {
+		j.Note("would create %s: %s", term.Safe(target), result)
 		return nil
 	}
-	draft, err := hyperslab.Create(ctx, target, spec, &hyperslab.CreateOptions{Format: hyperslab.HDF5, Overwrite: o.force, InPlace: o.inPlace, Mappings: maps, Lock: locks.Lock(loc.File)})
+	draft, err := hyperslab.Create(ctx, target, spec, &hyperslab.CreateOptions{Format: hyperslab.HDF5, Overwrite: j.force, InPlace: j.inPlace, Mappings: maps, Lock: locks.Lock(loc.File)})
 	if err != nil {
 		return err
 	}
 	if err := errors.Join(draft.Commit(ctx), draft.Close()); err != nil {
 		return err
 	}
-	if !o.quiet {
-		a.Note("%s: %s", term.Safe(target), result)
+	if !j.quiet {
+		j.Note("%s: %s", term.Safe(target), result)
 	}
 	return nil
 }
 
 // virtualSource reads shape and datatype of a source.
-func (a *app) virtualSource(address string, target locate.Location) (s virtualSource, err error) {
+func (j *virtualJob) virtualSource(address string, target locate.Location) (s virtualSource, err error) {
 	if _, selection := shell.SplitSelection(address); selection != "" {
 		return s, shell.Usagef("%s: a source is a whole dataset", address)
 	}
@@ -154,7 +157,7 @@ func (a *app) virtualSource(address string, target locate.Location) (s virtualSo
 	if strings.Trim(s.loc.Object, "/") == strings.Trim(target.Object, "/") && shell.SameFile(address, target.File) {
 		return s, shell.Usagef("%s is the target", address)
 	}
-	err = inspect.WithDataset(a.App, address, func(_ *h5.File, d *h5.Dataset) error {
+	err = inspect.WithDataset(j.App, address, func(_ *h5.File, d *h5.Dataset) error {
 		info, err := d.Info()
 		s.shape, s.datatype = info.Space.Dims, info.Datatype
 		if err == nil && len(s.shape) == 0 {
@@ -166,20 +169,20 @@ func (a *app) virtualSource(address string, target locate.Location) (s virtualSo
 }
 
 // join returns a Spec with the shape of the virtual dataset.
-func (o *virtualFlags) join(all []virtualSource) (spec ndarray.Spec, err error) {
+func (j *virtualJob) join(all []virtualSource) (spec ndarray.Spec, err error) {
 	first := all[0]
 	rank := len(first.shape)
-	if o.stack {
+	if j.stack {
 		rank++
 	}
-	if o.axis < 0 || o.axis >= rank {
-		return spec, shell.Usagef("--axis %d: want 0 to %d", o.axis, rank-1)
+	if j.axis < 0 || j.axis >= rank {
+		return spec, shell.Usagef("--axis %d: want 0 to %d", j.axis, rank-1)
 	}
 	spec.Shape = slices.Clone(first.shape)
-	if o.stack {
-		spec.Shape = slices.Insert(spec.Shape, o.axis, int64(len(all)))
+	if j.stack {
+		spec.Shape = slices.Insert(spec.Shape, j.axis, int64(len(all)))
 	} else {
-		spec.Shape[o.axis] = 0
+		spec.Shape[j.axis] = 0
 	}
 	for _, s := range all {
 		bad := func(kind error, what string, got, want any) error {
@@ -192,19 +195,19 @@ func (o *virtualFlags) join(all []virtualSource) (spec ndarray.Spec, err error) 
 			return spec, bad(ndarray.ErrShape, "dimensions", len(s.shape), len(first.shape))
 		}
 		for axis, n := range s.shape {
-			if n != first.shape[axis] && (o.stack || axis != o.axis) {
+			if n != first.shape[axis] && (j.stack || axis != j.axis) {
 				return spec, bad(ndarray.ErrShape, fmt.Sprintf("length of axis %d", axis), n, first.shape[axis])
 			}
 		}
-		if !o.stack {
-			spec.Shape[o.axis] += s.shape[o.axis]
+		if !j.stack {
+			spec.Shape[j.axis] += s.shape[j.axis]
 		}
 	}
 	return spec, nil
 }
 
 // mappings returns the mappings of the sources in their order.
-func (o *virtualFlags) mappings(all []virtualSource, target locate.Location) ([]h5.Mapping, error) {
+func (j *virtualJob) mappings(all []virtualSource, target locate.Location) ([]h5.Mapping, error) {
 	maps := make([]h5.Mapping, len(all))
 	at := int64(0)
 	for i, s := range all {
@@ -214,12 +217,12 @@ func (o *virtualFlags) mappings(all []virtualSource, target locate.Location) ([]
 		}
 		space := h5.SimpleSpace(s.shape...)
 		place := h5.Region{Start: make([]int64, len(s.shape)), Count: slices.Clone(s.shape)}
-		if o.stack {
-			place.Start, place.Count = slices.Insert(place.Start, o.axis, at), slices.Insert(place.Count, o.axis, 1)
+		if j.stack {
+			place.Start, place.Count = slices.Insert(place.Start, j.axis, at), slices.Insert(place.Count, j.axis, 1)
 			at++
 		} else {
-			place.Start[o.axis] = at
-			at += s.shape[o.axis]
+			place.Start[j.axis] = at
+			at += s.shape[j.axis]
 		}
 		literal := strings.NewReplacer("%", "%%") // a percent sign begins the number of a series
 		maps[i] = h5.Mapping{

@@ -8,14 +8,10 @@ import (
 	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/shell"
 )
 
-// app runs the commands of this package.
-type app struct{ *shell.App }
-
 // Commands returns the commands of this package.
-func Commands(s *shell.App) []*cobra.Command {
-	a := &app{s}
+func Commands(a *shell.App) []*cobra.Command {
 	return []*cobra.Command{
-		a.plotCommand(),
-		a.viewCommand(),
+		newPlot(a),
+		newView(a),
 	}
 }

@@ -31,7 +31,10 @@ const (
 	kindHistogram = picture.Histogram
 )
 
-type plotFlags struct {
+// plotJob is one run of plot.
+type plotJob struct {
+	*shell.App
+
 	job    shell.JobFlags
 	output string
 	kind   string
@@ -51,8 +54,8 @@ type plotFlags struct {
 // drawing is a picture that can also be drawn on the terminal.
 type drawing struct{ picture.Picture }
 
-func (a *app) plotCommand() *cobra.Command {
-	var o plotFlags
+func newPlot(a *shell.App) *cobra.Command {
+	j := &plotJob{App: a}
 	cmd := &cobra.Command{
 		Use:   "plot FILE[:/path][[SELECTION]]",
 		Short: "Draw an array: heat map, line or histogram, in a file or on the terminal",
@@ -92,97 +95,97 @@ points, so that a few extreme values do not hide the others.` + shell.AddressHel
 		Args:              shell.Arity(1, 2),
 		ValidArgsFunction: shell.CompleteAddress,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if asJSON, err := cmd.Flags().GetBool("json"); err == nil && asJSON && o.output == "" {
+			if asJSON, err := cmd.Flags().GetBool("json"); err == nil && asJSON && j.output == "" {
 				return shell.Usagef("--json requires -o, because the picture is written to standard output")
 			}
-			return a.plot(cmd.Context(), shell.Address(args), &o)
+			return j.run(cmd.Context(), shell.Address(args))
 		},
 	}
 	f := cmd.Flags()
-	f.StringVarP(&o.output, "output", "o", "", "write the picture to `FILE`.png or FILE.svg")
-	f.StringVar(&o.kind, "kind", kindAuto, "`KIND` of picture: auto, heatmap, line or histogram")
-	f.StringVar(&o.title, "title", "", "`TEXT` above the picture")
-	f.StringVar(&o.size, "size", "900x600", "`WIDTHxHEIGHT` of the picture in pixels")
-	f.StringVar(&o.limits, "range", "", "`LOW,HIGH` values of the first and the last colour, or of the ends of the axis")
-	f.StringVar(&o.colors, "colors", "viridis", "`NAME` of the colours: viridis, magma, plasma, inferno, gray or diverging")
-	f.StringVar(&o.clip, "clip", "", "`LOW,HIGH` percentiles at which the colours or the axis end, for example 1,99")
-	f.BoolVar(&o.log, "log", false, "logarithmic colours of a heat map, or vertical axis of a line")
-	f.IntVar(&o.bins, "bins", 40, "`NUMBER` of bins of a histogram")
-	f.IntVar(&o.panels, "panels", 0, "`NUMBER` of small pictures at indexes of the first dimension")
-	f.StringArrayVar(&o.with, "with", nil, "`ARRAY` that is drawn as another curve, FILE:/path; can be repeated")
-	f.BoolVar(&o.asIs, "as-is", false, "draw the stored elements: no scale_factor, add_offset, _FillValue, missing_value or valid_range")
-	f.BoolVarP(&o.force, "force", "f", false, "replace the file if it exists")
-	o.job.Add(cmd, "no progress and no summary of the picture")
+	f.StringVarP(&j.output, "output", "o", "", "write the picture to `FILE`.png or FILE.svg")
+	f.StringVar(&j.kind, "kind", kindAuto, "`KIND` of picture: auto, heatmap, line or histogram")
+	f.StringVar(&j.title, "title", "", "`TEXT` above the picture")
+	f.StringVar(&j.size, "size", "900x600", "`WIDTHxHEIGHT` of the picture in pixels")
+	f.StringVar(&j.limits, "range", "", "`LOW,HIGH` values of the first and the last colour, or of the ends of the axis")
+	f.StringVar(&j.colors, "colors", "viridis", "`NAME` of the colours: viridis, magma, plasma, inferno, gray or diverging")
+	f.StringVar(&j.clip, "clip", "", "`LOW,HIGH` percentiles at which the colours or the axis end, for example 1,99")
+	f.BoolVar(&j.log, "log", false, "logarithmic colours of a heat map, or vertical axis of a line")
+	f.IntVar(&j.bins, "bins", 40, "`NUMBER` of bins of a histogram")
+	f.IntVar(&j.panels, "panels", 0, "`NUMBER` of small pictures at indexes of the first dimension")
+	f.StringArrayVar(&j.with, "with", nil, "`ARRAY` that is drawn as another curve, FILE:/path; can be repeated")
+	f.BoolVar(&j.asIs, "as-is", false, "draw the stored elements: no scale_factor, add_offset, _FillValue, missing_value or valid_range")
+	f.BoolVarP(&j.force, "force", "f", false, "replace the file if it exists")
+	j.job.Add(cmd, "no progress and no summary of the picture")
 	shell.CompleteWords(cmd, "kind", kindAuto, kindHeat, kindLine, kindHistogram)
 	shell.CompleteWords(cmd, "colors", picture.GradientNames...)
 	cmd.MarkFlagsMutuallyExclusive("range", "clip")
-	(&shell.FilesFlags{}).Add(a.App, cmd)
-	(&shell.UntrustedFlags{}).Add(a.App, cmd)
-	shell.AddDType(a.App, cmd)
+	(&shell.FilesFlags{}).Add(a, cmd)
+	(&shell.UntrustedFlags{}).Add(a, cmd)
+	shell.AddDType(a, cmd)
 	a.Done(cmd)
 	return cmd
 }
 
-func (a *app) plot(ctx context.Context, address string, o *plotFlags) (err error) {
-	memory, err := o.job.Check()
+func (j *plotJob) run(ctx context.Context, address string) (err error) {
+	memory, err := j.job.Check()
 	if err != nil {
 		return err
 	}
-	width, height, format, err := o.check()
+	width, height, format, err := j.check()
 	if err != nil {
 		return err
 	}
 	var out *atomicfile.Output
-	if o.output != "" { // fail before any work is done
-		if out, err = shell.NewOutput(ctx, o.output, atomicfile.Options{Overwrite: o.force}); err != nil {
+	if j.output != "" { // fail before any work is done
+		if out, err = shell.NewOutput(ctx, j.output, atomicfile.Options{Overwrite: j.force}); err != nil {
 			return err
 		}
 		defer func() { err = errors.Join(err, out.Abort()) }()
 	}
 	columns, lines := width, height
 	if out == nil {
-		columns, lines = terminalRoom(a.Columns())
+		columns, lines = terminalRoom(j.Columns())
 	}
-	p, err := a.gatherPicture(ctx, address, o, memory, columns, lines)
+	p, err := j.gatherPicture(ctx, address, memory, columns, lines)
 	if err != nil {
 		return err
 	}
 	if out == nil {
-		return p.blocks(a.Stdout, a.Data, picture.Gradients[o.colors], columns, lines)
+		return p.blocks(j.Stdout, j.Data, picture.Gradients[j.colors], columns, lines)
 	}
-	if err := p.Save(out.Path(), format, width, height, picture.Gradients[o.colors]); err != nil {
-		return ndarray.Wrap("create", o.output, err)
+	if err := p.Save(out.Path(), format, width, height, picture.Gradients[j.colors]); err != nil {
+		return ndarray.Wrap("create", j.output, err)
 	}
 	if err := ctx.Err(); err != nil {
 		return err
 	}
 	if err := out.Commit(); err != nil {
-		return ndarray.Wrap("create", o.output, err)
+		return ndarray.Wrap("create", j.output, err)
 	}
-	if !o.job.Quiet {
-		a.Note("%s: %s of %s, %dx%d", term.Safe(o.output), p.Kind, term.Safe(address), width, height)
+	if !j.job.Quiet {
+		j.Note("%s: %s of %s, %dx%d", term.Safe(j.output), p.Kind, term.Safe(address), width, height)
 	}
 	return nil
 }
 
 // check checks the flags.
-func (o *plotFlags) check() (width, height int, format string, err error) {
+func (j *plotJob) check() (width, height int, format string, err error) {
 	if err := errors.Join(
-		shell.OneOf("--kind", o.kind, kindAuto, kindHeat, kindLine, kindHistogram),
-		shell.OneOf("--colors", o.colors, picture.GradientNames...),
+		shell.OneOf("--kind", j.kind, kindAuto, kindHeat, kindLine, kindHistogram),
+		shell.OneOf("--colors", j.colors, picture.GradientNames...),
 	); err != nil {
 		return 0, 0, "", err
 	}
-	if o.bins < 1 || o.bins > 10000 {
-		return 0, 0, "", shell.Usagef("--bins %d: want 1 to 10000", o.bins)
+	if j.bins < 1 || j.bins > 10000 {
+		return 0, 0, "", shell.Usagef("--bins %d: want 1 to 10000", j.bins)
 	}
-	if o.panels < 0 || o.panels > picture.MaxPanels {
-		return 0, 0, "", shell.Usagef("--panels %d: want 1 to %d", o.panels, picture.MaxPanels)
+	if j.panels < 0 || j.panels > picture.MaxPanels {
+		return 0, 0, "", shell.Usagef("--panels %d: want 1 to %d", j.panels, picture.MaxPanels)
 	}
-	if len(o.with) > 0 && o.panels > 0 {
+	if len(j.with) > 0 && j.panels > 0 {
 		return 0, 0, "", shell.Usagef("--with and --panels cannot be combined")
 	}
-	return PictureOf("-o", o.output, o.size)
+	return PictureOf("-o", j.output, j.size)
 }
 
 // PictureOf parses the size and the name of a picture. The format is "" without a name.
@@ -199,14 +202,14 @@ func PictureOf(flag, file, pixels string) (width, height int, format string, err
 }
 
 // limitsOf reads --range. With --log it returns the logarithms of the bounds.
-func (o *plotFlags) limitsOf() (low, high float64, given bool, err error) {
-	if o.limits == "" {
+func (j *plotJob) limitsOf() (low, high float64, given bool, err error) {
+	if j.limits == "" {
 		return 0, 0, false, nil
 	}
-	low, high, err = shell.ParseRange(o.limits)
-	if err == nil && o.log {
+	low, high, err = shell.ParseRange(j.limits)
+	if err == nil && j.log {
 		if low <= 0 {
-			return 0, 0, false, shell.Usagef("--range %s: with --log, want a LOW above 0", o.limits)
+			return 0, 0, false, shell.Usagef("--range %s: with --log, want a LOW above 0", j.limits)
 		}
 		low, high = math.Log10(low), math.Log10(high)
 	}
@@ -214,47 +217,47 @@ func (o *plotFlags) limitsOf() (low, high float64, given bool, err error) {
 }
 
 // percentiles reads --clip.
-func (o *plotFlags) percentiles() (low, high float64, err error) {
-	if o.clip == "" {
+func (j *plotJob) percentiles() (low, high float64, err error) {
+	if j.clip == "" {
 		return 0, 100, nil
 	}
-	low, high, err = shell.ParseRange(o.clip)
+	low, high, err = shell.ParseRange(j.clip)
 	if err != nil || !(0 <= low && low < high && high <= 100) {
-		err = shell.Usagef("--clip %s: want two percentiles from 0 to 100, for example 1,99", o.clip)
+		err = shell.Usagef("--clip %s: want two percentiles from 0 to 100, for example 1,99", j.clip)
 	}
 	return low, high, err
 }
 
 // gatherPicture reads the array, reduced to width × height cells or points.
-func (a *app) gatherPicture(ctx context.Context, address string, o *plotFlags, memory int64, width, height int) (_ *drawing, err error) {
-	low, high, clipped, err := o.limitsOf()
+func (j *plotJob) gatherPicture(ctx context.Context, address string, memory int64, width, height int) (_ *drawing, err error) {
+	low, high, clipped, err := j.limitsOf()
 	if err != nil {
 		return nil, err
 	}
-	if _, _, err := o.percentiles(); err != nil {
+	if _, _, err := j.percentiles(); err != nil {
 		return nil, err
 	}
-	arr, err := a.OpenInTree(ctx, address)
+	arr, err := j.OpenInTree(ctx, address)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, arr.Close()) }()
-	if err := o.job.Fit(memory, address, arr.Whole()); err != nil {
+	if err := j.job.Fit(memory, address, arr.Whole()); err != nil {
 		return nil, err
 	}
-	arr.SetWorkers(o.job.Jobs)
-	p := &drawing{picture.Picture{Kind: o.kind, Shape: arr.Shape(), Low: low, High: high, Clipped: clipped, Log: o.log}}
-	if err := p.choose(address, arr.Meta(), o.panels > 0); err != nil {
+	arr.SetWorkers(j.job.Jobs)
+	p := &drawing{picture.Picture{Kind: j.kind, Shape: arr.Shape(), Low: low, High: high, Clipped: clipped, Log: j.log}}
+	if err := p.choose(address, arr.Meta(), j.panels > 0); err != nil {
 		return nil, err
 	}
-	if p.Kind == kindHistogram && (o.log || o.clip != "") {
+	if p.Kind == kindHistogram && (j.log || j.clip != "") {
 		return nil, shell.Usagef("--log and --clip are for heat maps and lines, not for histograms")
 	}
 	location, _ := shell.SplitSelection(address)
-	if err := p.describe(ctx, a, address, location, arr, o.title); err != nil {
+	if err := p.describe(ctx, j.App, address, location, arr, j.title); err != nil {
 		return nil, err
 	}
-	values, closeValues, err := a.valuesOf(ctx, arr, o)
+	values, closeValues, err := j.valuesOf(ctx, arr)
 	if err != nil {
 		return nil, err
 	}
@@ -263,32 +266,32 @@ func (a *app) gatherPicture(ctx context.Context, address string, o *plotFlags, m
 	if p.Kind == kindHistogram {
 		total *= 2 // passes
 	}
-	m := term.NewMeter(o.job.Progress, a.Stderr, "plot", total, time.Now).SetSources(ctx, arr.Stored())
+	m := term.NewMeter(j.job.Progress, j.Stderr, "plot", total, time.Now).SetSources(ctx, arr.Stored())
 	defer m.Finish()
-	if err := p.read(ctx, values, o, memory, width, height, m); err != nil {
+	if err := p.read(ctx, values, j, memory, width, height, m); err != nil {
 		return nil, err
 	}
-	if len(o.with) > 0 {
-		err = a.addCurves(ctx, p, address, o, memory, width)
+	if len(j.with) > 0 {
+		err = j.addCurves(ctx, p, address, memory, width)
 	}
 	if err == nil {
-		err = p.bound(ctx, values, o, memory, m)
+		err = p.bound(ctx, values, j, memory, m)
 	}
 	return p, err
 }
 
 // valuesOf returns the values that the stored elements mean, unless --as-is is set.
-func (a *app) valuesOf(ctx context.Context, arr *shell.Part, o *plotFlags) (values *ndarray.Array, closeValues func() error, err error) {
+func (j *plotJob) valuesOf(ctx context.Context, arr *shell.Part) (values *ndarray.Array, closeValues func() error, err error) {
 	nothing := func() error { return nil }
-	if o.asIs {
+	if j.asIs {
 		return arr.Array, nothing, nil
 	}
 	values, applied, err := shell.Meant(ctx, arr.Array, cf.Options{Real: true})
 	if err != nil {
 		return nil, nil, err
 	}
-	if applied != "" && !o.job.Quiet {
-		a.Note("%s %s", a.Talk.Notice("hyperslab plot:"), term.Safe(applied))
+	if applied != "" && !j.job.Quiet {
+		j.Note("%s %s", j.Talk.Notice("hyperslab plot:"), term.Safe(applied))
 	}
 	if values == arr.Array {
 		return values, nothing, nil
@@ -347,7 +350,7 @@ func axesText(n int) string {
 }
 
 // describe determines title, labels and coordinates.
-func (p *drawing) describe(ctx context.Context, a *app, address, location string, arr *shell.Part, title string) error {
+func (p *drawing) describe(ctx context.Context, a *shell.App, address, location string, arr *shell.Part, title string) error {
 	long, err := shell.TextAttr(ctx, arr.Array, "long_name")
 	if err != nil {
 		return err
@@ -359,7 +362,7 @@ func (p *drawing) describe(ctx context.Context, a *app, address, location string
 	p.Title = term.Safe(cmp.Or(title, long, address))
 	p.Label = term.Safe(units)
 	if p.Kind != kindHistogram {
-		if p.Axes, err = a.axesOf(ctx, location, arr); err != nil {
+		if p.Axes, err = axesOf(ctx, a, location, arr); err != nil {
 			return err
 		}
 		for i := range p.Axes {
@@ -370,7 +373,7 @@ func (p *drawing) describe(ctx context.Context, a *app, address, location string
 }
 
 // read reads the values of a heat map or of lines.
-func (p *drawing) read(ctx context.Context, arr *ndarray.Array, o *plotFlags, memory int64, width, height int, m *term.Meter) (err error) {
+func (p *drawing) read(ctx context.Context, arr *ndarray.Array, o *plotJob, memory int64, width, height int, m *term.Meter) (err error) {
 	shape := arr.Shape()
 	rank := len(shape)
 	planes := &planes{drawing: p, values: arr, memory: memory, width: width, height: height, update: m.Update}
@@ -411,20 +414,20 @@ func (p *drawing) read(ctx context.Context, arr *ndarray.Array, o *plotFlags, me
 }
 
 // addCurves adds the arrays of --with to the line of the array at an address.
-func (a *app) addCurves(ctx context.Context, p *drawing, address string, o *plotFlags, memory int64, width int) error {
+func (j *plotJob) addCurves(ctx context.Context, p *drawing, address string, memory int64, width int) error {
 	if p.Kind != kindLine || len(p.Lines) != 1 {
 		return shell.Usagef("--with adds curves to the line of an array with one dimension, got %s of kind %s", address, p.Kind)
 	}
-	if n := len(o.with) + 1; n > picture.MaxSeries {
+	if n := len(j.with) + 1; n > picture.MaxSeries {
 		return shell.Usagef("got %d curves, want at most %d", n, picture.MaxSeries)
 	}
 	names := []string{address}
-	if o.title == "" {
+	if j.title == "" {
 		p.Title = ""
 	}
-	for _, x := range o.with {
+	for _, x := range j.with {
 		names = append(names, x)
-		if err := a.addCurve(ctx, p, x, o, memory, width); err != nil {
+		if err := j.addCurve(ctx, p, x, memory, width); err != nil {
 			return err
 		}
 	}
@@ -441,8 +444,8 @@ func (a *app) addCurves(ctx context.Context, p *drawing, address string, o *plot
 	return nil
 }
 
-func (a *app) addCurve(ctx context.Context, p *drawing, address string, o *plotFlags, memory int64, width int) (err error) {
-	arr, err := a.OpenPart(ctx, address)
+func (j *plotJob) addCurve(ctx context.Context, p *drawing, address string, memory int64, width int) (err error) {
+	arr, err := j.OpenPart(ctx, address)
 	if err != nil {
 		return err
 	}
@@ -457,17 +460,17 @@ func (a *app) addCurve(ctx context.Context, p *drawing, address string, o *plotF
 	if term.Safe(units) != p.Label {
 		p.Label = ""
 	}
-	values, closeValues, err := a.valuesOf(ctx, arr, o)
+	values, closeValues, err := j.valuesOf(ctx, arr)
 	if err != nil {
 		return err
 	}
-	e, err := reduceLine(ctx, values, memory, width, o.log, func(int64) {})
+	e, err := reduceLine(ctx, values, memory, width, j.log, func(int64) {})
 	p.Lines = append(p.Lines, picture.Series{Envelope: e})
 	return errors.Join(err, closeValues())
 }
 
 // bound sets the range of values if --range is not given, and counts the values of a histogram.
-func (p *drawing) bound(ctx context.Context, arr *ndarray.Array, o *plotFlags, memory int64, m *term.Meter) error {
+func (p *drawing) bound(ctx context.Context, arr *ndarray.Array, o *plotJob, memory int64, m *term.Meter) error {
 	before := int64(0)
 	work := &ndarray.WorkOptions{Workers: o.job.Jobs, Memory: memory, Progress: func(p ndarray.Progress) { m.Update(before + p.DoneBytes) }}
 	var low, high float64

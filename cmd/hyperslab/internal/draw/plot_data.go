@@ -86,7 +86,7 @@ func reduceLine(ctx context.Context, arr *ndarray.Array, memory int64, n int, lo
 // the whole array. If the axis is named after an array of the same length in the same group, as in
 // netCDF files and with HDF5 dimension scales, they are that array's values, provided that these
 // are evenly spaced.
-func (a *app) axesOf(ctx context.Context, location string, p *shell.Part) ([]picture.Axis, error) {
+func axesOf(ctx context.Context, a *shell.App, location string, p *shell.Part) ([]picture.Axis, error) {
 	m := p.Meta()
 	whole := p.Array
 	if p.Source != nil {
@@ -101,7 +101,7 @@ func (a *app) axesOf(ctx context.Context, location string, p *shell.Part) ([]pic
 		if names := whole.Meta().AxisNames; names != nil {
 			name = names[k]
 		}
-		coordinates, units, err := a.coordinatesOf(ctx, p, location, name, length)
+		coordinates, units, err := coordinatesOf(ctx, a, p, location, name, length)
 		if err != nil {
 			return nil, err
 		}
@@ -144,7 +144,7 @@ func even(values []float64, at []int64) bool {
 
 // coordinatesOf reads the array of that name in the group of the array at a location, if it has one
 // axis of that length and is numeric.
-func (a *app) coordinatesOf(ctx context.Context, p *shell.Part, location, name string, length int64) (values []float64, units string, err error) {
+func coordinatesOf(ctx context.Context, a *shell.App, p *shell.Part, location, name string, length int64) (values []float64, units string, err error) {
 	if name == "" || length > shell.LongestAxis {
 		return nil, "", nil
 	}

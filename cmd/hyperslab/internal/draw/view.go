@@ -31,7 +31,11 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
-func (a *app) viewCommand() *cobra.Command {
+// viewJob is one run of view.
+type viewJob struct{ *shell.App }
+
+func newView(a *shell.App) *cobra.Command {
+	j := &viewJob{App: a}
 	cmd := &cobra.Command{
 		Use:   "view FILE[:/path]",
 		Short: "Show a file on the terminal: tree, attributes, tables and pictures",
@@ -52,29 +56,29 @@ every n-th element along each dimension.` + shell.AddressHelp + shell.TwoArgumen
 		Args:              shell.Arity(1, 2),
 		ValidArgsFunction: shell.CompleteAddress,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.view(cmd.Context(), shell.Address(args))
+			return j.run(cmd.Context(), shell.Address(args))
 		},
 	}
-	(&shell.FilesFlags{}).Add(a.App, cmd)
-	(&shell.UntrustedFlags{}).Add(a.App, cmd)
-	shell.AddDType(a.App, cmd)
+	(&shell.FilesFlags{}).Add(a, cmd)
+	(&shell.UntrustedFlags{}).Add(a, cmd)
+	shell.AddDType(a, cmd)
 	return cmd
 }
 
-func (a *app) view(ctx context.Context, address string) (err error) {
+func (j *viewJob) run(ctx context.Context, address string) (err error) {
 	loc, err := locate.Parse(address)
 	if err != nil {
 		return err
 	}
-	if !term.IsTerminal(a.Stdout) {
+	if !term.IsTerminal(j.Stdout) {
 		return shell.Usagef("view needs a terminal; ls, dump and plot write the same to files and pipes")
 	}
 	base := "/" + strings.Trim(loc.Object, "/")
-	tree, err := a.OpenTree(ctx, locate.Location{File: loc.File}.String())
+	tree, err := j.OpenTree(ctx, locate.Location{File: loc.File}.String())
 	if err != nil {
 		return err
 	}
-	s := &viewSource{a: a, file: loc.File, base: base, tree: tree}
+	s := &viewSource{a: j.App, file: loc.File, base: base, tree: tree}
 	defer func() { err = errors.Join(err, s.close()) }()
 	e, err := s.entry(ctx, base) // before the screen is cleared
 	if err != nil {
@@ -89,14 +93,14 @@ func (a *app) view(ctx context.Context, address string) (err error) {
 		return fmt.Errorf("opening the terminal: %w", err)
 	}
 	var later lockedBuffer // diagnostics would disturb the screen
-	stderr := a.Stderr
-	a.Stderr = &later
+	stderr := j.Stderr
+	j.Stderr = &later
 	defer func() {
-		a.Stderr = stderr
+		j.Stderr = stderr
 		_, failed := later.WriteTo(stderr)
 		err = errors.Join(err, failed)
 	}()
-	colors := bool(a.Data)
+	colors := bool(j.Data)
 	return view.Run(ctx, view.Options{
 		Title: fmt.Sprintf("%s (%s)", term.Safe(address), format), Source: s, Colors: colors, Tty: tty,
 		Gradients: picture.GradientNames, Escape: term.Safe,
@@ -136,7 +140,7 @@ const (
 
 // viewSource is the file for package view.
 type viewSource struct {
-	a          *app
+	a          *shell.App
 	file, base string
 	tree       *hyperslab.Tree
 	walks      sync.Mutex // an untrusted tree supports one walk at a time

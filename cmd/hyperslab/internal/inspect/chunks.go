@@ -57,13 +57,16 @@ type ChunkDoc struct {
 	Mask    *int64           `json:"filter_mask"`
 }
 
-type chunksFlags struct {
+// chunksJob is one run of chunks.
+type chunksJob struct {
+	*shell.App
+
 	count int
 	json  bool
 }
 
-func (a *app) chunksCommand() *cobra.Command {
-	var o chunksFlags
+func newChunks(a *shell.App) *cobra.Command {
+	j := &chunksJob{App: a}
 	cmd := &cobra.Command{
 		Use:   "chunks FILE[:/path]...",
 		Short: "List the chunks of an array with location, bytes and ratio",
@@ -79,26 +82,26 @@ contain an embedded frame of python-blosc2, whose chunks have no offset.` + shel
 		ValidArgsFunction: shell.CompleteAddress,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			a.Access.Metadata = true
-			return a.chunks(cmd.Context(), shell.Address(args), &o)
+			return j.run(cmd.Context(), shell.Address(args))
 		},
 	}
-	cmd.Flags().IntVarP(&o.count, "count", "n", 0, "at most `N` chunks; 0 means all")
-	shell.JSONFlag(cmd, &o.json)
+	cmd.Flags().IntVarP(&j.count, "count", "n", 0, "at most `N` chunks; 0 means all")
+	shell.JSONFlag(cmd, &j.json)
 	a.Each(cmd)
-	(&shell.UntrustedFlags{}).Add(a.App, cmd)
+	(&shell.UntrustedFlags{}).Add(a, cmd)
 	a.Paged(cmd)
 	return cmd
 }
 
-func (a *app) chunks(ctx context.Context, address string, o *chunksFlags) (err error) {
-	if o.count < 0 {
-		return shell.Usagef("-n %d: want 0 or more chunks", o.count)
+func (j *chunksJob) run(ctx context.Context, address string) (err error) {
+	if j.count < 0 {
+		return shell.Usagef("-n %d: want 0 or more chunks", j.count)
 	}
 	var arr *ndarray.Array // nil if untrusted
 	var m ndarray.Meta
-	if a.Untrusted() {
-		m, err = a.untrustedMeta(ctx, address)
-	} else if arr, err = a.OpenArray(ctx, address); err == nil {
+	if j.Untrusted() {
+		m, err = j.untrustedMeta(ctx, address)
+	} else if arr, err = j.OpenArray(ctx, address); err == nil {
 		defer func() { err = errors.Join(err, arr.Close()) }()
 		m = arr.Meta()
 	}
@@ -110,7 +113,7 @@ func (a *app) chunks(ctx context.Context, address string, o *chunksFlags) (err e
 	}
 	var stored *shell.MemberFrame
 	if m.Format != "hdf5" {
-		if stored, err = a.MemberOf(address); err != nil {
+		if stored, err = j.MemberOf(address); err != nil {
 			return err
 		}
 		if stored != nil {
@@ -129,17 +132,17 @@ func (a *app) chunks(ctx context.Context, address string, o *chunksFlags) (err e
 		Grid: shell.JSONShape(grid.Counts), Total: shell.JSONInt(grid.NumChunks()), Chunks: []*ChunkDoc{},
 	}
 	add := func(c *ChunkDoc) error {
-		if o.count > 0 && len(doc.Chunks) == o.count {
+		if j.count > 0 && len(doc.Chunks) == j.count {
 			return errEnough
 		}
 		doc.Chunks = append(doc.Chunks, c)
 		return ctx.Err()
 	}
-	lister := chunkLister{app: a, meta: m, grid: grid, add: add, all: o.count == 0}
+	lister := chunkLister{app: j.App, meta: m, grid: grid, add: add, all: j.count == 0}
 	switch {
 	case stored != nil:
 		err = lister.member(stored)
-	case m.Format == "hdf5" && a.Untrusted():
+	case m.Format == "hdf5" && j.Untrusted():
 		err = lister.plainHDF5(address)
 	case m.Format == "hdf5":
 		err = lister.hdf5(arr)
@@ -160,25 +163,25 @@ func (a *app) chunks(ctx context.Context, address string, o *chunksFlags) (err e
 		return err
 	}
 	doc.Stored = shell.JSONInt(len(doc.Chunks))
-	if o.json {
-		return a.WriteJSON(a.Stdout, doc)
+	if j.json {
+		return j.WriteJSON(j.Stdout, doc)
 	}
-	if err := doc.write(a.Stdout, a.Data); err != nil {
+	if err := doc.write(j.Stdout, j.Data); err != nil {
 		return err
 	}
 	switch {
 	case err != nil:
-		a.Note("%d of %s; -n 0 lists all", doc.Stored, term.Plural(int64(doc.Total), "chunk"))
+		j.Note("%d of %s; -n 0 lists all", doc.Stored, term.Plural(int64(doc.Total), "chunk"))
 	case doc.Stored < doc.Total:
-		a.Note("%d of %s stored; the others were never written", doc.Stored, term.Plural(int64(doc.Total), "chunk"))
+		j.Note("%d of %s stored; the others were never written", doc.Stored, term.Plural(int64(doc.Total), "chunk"))
 	}
 	return nil
 }
 
 // untrustedMeta returns the metadata of the array at an address of an untrusted file. In a
 // directory of arrays, too, its path is that of the file.
-func (a *app) untrustedMeta(ctx context.Context, address string) (ndarray.Meta, error) {
-	for e, err := range a.Walk(ctx, address, hyperslab.WalkOptions{NoSizes: true}) {
+func (j *chunksJob) untrustedMeta(ctx context.Context, address string) (ndarray.Meta, error) {
+	for e, err := range j.Walk(ctx, address, hyperslab.WalkOptions{NoSizes: true}) {
 		switch {
 		case err == nil && e.Kind != hyperslab.Array:
 			err = shell.Usagef("%s is a %s; name an array", address, e.Kind)
@@ -195,7 +198,7 @@ var errEnough = errors.New("enough chunks")
 
 // chunkLister lists the chunks of one array.
 type chunkLister struct {
-	app  *app
+	app  *shell.App
 	meta ndarray.Meta
 	grid grid.Grid
 	add  func(*ChunkDoc) error
@@ -235,7 +238,7 @@ func (l *chunkLister) hdf5(arr *ndarray.Array) error {
 
 // plainHDF5 reads the index of an untrusted file without libhdf5.
 func (l *chunkLister) plainHDF5(address string) (err error) {
-	e, err := l.app.openExplained(address, shell.AsHDF5)
+	e, err := openExplained(l.app, address, shell.AsHDF5)
 	if err != nil {
 		return err
 	}

@@ -8,21 +8,17 @@ import (
 	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/shell"
 )
 
-// app runs the commands of this package.
-type app struct{ *shell.App }
-
 // Commands returns the commands of this package.
-func Commands(s *shell.App) []*cobra.Command {
-	a := &app{s}
+func Commands(a *shell.App) []*cobra.Command {
 	return []*cobra.Command{
-		a.lsCommand(),
-		a.treeCommand(),
-		a.infoCommand(),
-		a.chunksCommand(),
-		a.dumpCommand(),
-		a.statsCommand(),
-		a.explainCommand(),
-		a.scanCommand(),
-		a.versionCommand(),
+		newLs(a),
+		newTree(a),
+		newInfo(a),
+		newChunks(a),
+		newDump(a),
+		newStats(a),
+		newExplain(a),
+		newScan(a),
+		newVersion(a),
 	}
 }

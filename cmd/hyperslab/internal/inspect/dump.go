@@ -31,7 +31,10 @@ type DumpDoc struct {
 	Values  any             `json:"values"`
 }
 
-type dumpFlags struct {
+// dumpJob is one run of dump.
+type dumpJob struct {
+	*shell.App
+
 	files                                      shell.FilesFlags
 	progress                                   string
 	json, ndjson, csv, npy, ddl, header, index bool
@@ -41,8 +44,8 @@ type dumpFlags struct {
 	before  []string // the header line of the array before
 }
 
-func (a *app) dumpCommand() *cobra.Command {
-	var o dumpFlags
+func newDump(a *shell.App) *cobra.Command {
+	j := &dumpJob{App: a}
 	cmd := &cobra.Command{
 		Use:   "dump FILE[:/path][[SELECTION]]...",
 		Short: "Write the values of an array: text, JSON, CSV or .npy",
@@ -81,84 +84,84 @@ a number out of range of the type, and for a missing integer of 8 bytes.` +
 		ValidArgsFunction: shell.CompleteAddress,
 	}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if o.ddl || o.header {
-			return a.dumpDDL(cmd.Context(), args, &o)
+		if j.ddl || j.header {
+			return j.dumpDDL(cmd.Context(), args)
 		}
-		return a.dump(cmd.Context(), shell.Address(args), &o)
+		return j.run(cmd.Context(), shell.Address(args))
 	}
 	f := cmd.Flags()
-	shell.JSONFlag(cmd, &o.json)
-	f.BoolVar(&o.ndjson, "ndjson", false, "write a line of JSON for each index of the first axis")
-	f.BoolVar(&o.csv, "csv", false, "write comma-separated values")
-	f.BoolVar(&o.npy, "npy", false, "write .npy")
-	f.BoolVar(&o.ddl, "ddl", false, "write an HDF5 file, or an object in it, as text, as h5dump does")
-	f.BoolVarP(&o.header, "header", "H", false, "with --ddl: metadata without values")
-	f.BoolVar(&o.noHeader, "no-header", false, "with --csv: write no line with the names of the columns")
-	f.BoolVar(&o.index, "index", false, "with --csv: begin each line with the index of its first value, in columns with the names of the dimensions")
-	f.BoolVar(&o.coords, "coords", false, "with --csv: write a line for each element, with its coordinates in columns with the names of the dimensions")
-	f.BoolVar(&o.unpack, "unpack", false, "write values unpacked by the CF conventions (scale_factor, add_offset, _FillValue, missing_value, valid_range), and times as dates")
-	f.BoolVar(&o.csvSafe, "csv-safe", false, "with --csv: put ' before strings that a spreadsheet would read as a formula")
-	shell.ProgressFlag(cmd, &o.progress)
+	shell.JSONFlag(cmd, &j.json)
+	f.BoolVar(&j.ndjson, "ndjson", false, "write a line of JSON for each index of the first axis")
+	f.BoolVar(&j.csv, "csv", false, "write comma-separated values")
+	f.BoolVar(&j.npy, "npy", false, "write .npy")
+	f.BoolVar(&j.ddl, "ddl", false, "write an HDF5 file, or an object in it, as text, as h5dump does")
+	f.BoolVarP(&j.header, "header", "H", false, "with --ddl: metadata without values")
+	f.BoolVar(&j.noHeader, "no-header", false, "with --csv: write no line with the names of the columns")
+	f.BoolVar(&j.index, "index", false, "with --csv: begin each line with the index of its first value, in columns with the names of the dimensions")
+	f.BoolVar(&j.coords, "coords", false, "with --csv: write a line for each element, with its coordinates in columns with the names of the dimensions")
+	f.BoolVar(&j.unpack, "unpack", false, "write values unpacked by the CF conventions (scale_factor, add_offset, _FillValue, missing_value, valid_range), and times as dates")
+	f.BoolVar(&j.csvSafe, "csv-safe", false, "with --csv: put ' before strings that a spreadsheet would read as a formula")
+	shell.ProgressFlag(cmd, &j.progress)
 	cmd.MarkFlagsMutuallyExclusive("json", "ndjson", "csv", "npy", "ddl")
 	cmd.MarkFlagsMutuallyExclusive("index", "coords")
 	a.Each(cmd)
-	o.files.Add(a.App, cmd)
-	(&shell.UntrustedFlags{}).Add(a.App, cmd)
-	shell.AddDType(a.App, cmd)
+	j.files.Add(a, cmd)
+	(&shell.UntrustedFlags{}).Add(a, cmd)
+	shell.AddDType(a, cmd)
 	a.Paged(cmd)
 	return cmd
 }
 
-func (a *app) dump(ctx context.Context, address string, o *dumpFlags) (err error) {
-	if o.index && !o.csv {
+func (j *dumpJob) run(ctx context.Context, address string) (err error) {
+	if j.index && !j.csv {
 		return shell.Usagef("--index requires --csv")
 	}
-	if o.coords && !o.csv {
+	if j.coords && !j.csv {
 		return shell.Usagef("--coords requires --csv")
 	}
-	if o.noHeader && !o.csv {
+	if j.noHeader && !j.csv {
 		return shell.Usagef("--no-header requires --csv")
 	}
-	if o.csvSafe && !o.csv {
+	if j.csvSafe && !j.csv {
 		return shell.Usagef("--csv-safe requires --csv")
 	}
-	if err := shell.CheckProgress(o.progress); err != nil {
+	if err := shell.CheckProgress(j.progress); err != nil {
 		return err
 	}
-	arr, err := a.OpenInTree(ctx, address)
+	arr, err := j.OpenInTree(ctx, address)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, arr.Close()) }()
-	if o.coords {
-		if o.columns, err = a.coordsOf(ctx, address, arr, o); err != nil {
+	if j.coords {
+		if j.columns, err = j.coordsOf(ctx, address, arr); err != nil {
 			return err
 		}
 	}
 	values := arr.Array
-	if o.unpack {
+	if j.unpack {
 		var applied string
-		if values, applied, err = shell.Meant(ctx, arr.Array, cf.Options{Times: true, Strict: o.npy}); err != nil {
+		if values, applied, err = shell.Meant(ctx, arr.Array, cf.Options{Times: true, Strict: j.npy}); err != nil {
 			return err
 		}
 		if values != arr.Array {
 			defer func() { err = errors.Join(err, values.Close()) }()
 		}
-		defer func() { a.NoteUndated(values) }()
-		a.Note("%s %s", a.Talk.Notice("hyperslab dump:"), cmp.Or(applied, "no attribute of the CF conventions changes the values"))
+		defer func() { j.NoteUndated(values) }()
+		j.Note("%s %s", j.Talk.Notice("hyperslab dump:"), cmp.Or(applied, "no attribute of the CF conventions changes the values"))
 	}
-	if o.npy && term.IsTerminal(a.Stdout) {
+	if j.npy && term.IsTerminal(j.Stdout) {
 		return shell.Usagef("--npy writes bytes that are not for a terminal; send them to a file or a program")
 	}
-	kind := o.progress
-	if kind == term.ProgressAuto && !term.IsFile(a.Stdout) { // a pager or another reader of the output may use the terminal
+	kind := j.progress
+	if kind == term.ProgressAuto && !term.IsFile(j.Stdout) { // a pager or another reader of the output may use the terminal
 		kind = term.ProgressNone
 	}
-	m := term.NewMeter(kind, a.Stderr, "dump", shell.AllBytes(values), time.Now).SetSources(ctx, arr.Stored())
+	m := term.NewMeter(kind, j.Stderr, "dump", shell.AllBytes(values), time.Now).SetSources(ctx, arr.Stored())
 	defer m.Finish()
-	out, done := a.Content()
+	out, done := j.Content()
 	whole := &shell.Spool{}
-	if o.json { // the whole document or no output
+	if j.json { // the whole document or no output
 		defer func() { err = errors.Join(err, whole.Close()) }()
 		to := out
 		out = whole
@@ -170,40 +173,40 @@ func (a *app) dump(ctx context.Context, address string, o *dumpFlags) (err error
 	}
 	w := bufio.NewWriterSize(out, 64<<10)
 	switch {
-	case o.json:
-		err = a.dumpJSON(ctx, w, address, values, m.Update)
-	case o.ndjson:
+	case j.json:
+		err = j.dumpJSON(ctx, w, address, values, m.Update)
+	case j.ndjson:
 		err = dumpLines(ctx, w, values, m.Update)
-	case o.csv:
-		err = dumpCSV(ctx, w, address, values, o, m.Update)
-	case o.npy:
+	case j.csv:
+		err = dumpCSV(ctx, w, address, values, j, m.Update)
+	case j.npy:
 		err = shell.DumpNPY(ctx, w, values, m.Update)
 	default:
-		err = dumpText(ctx, w, values, a.Columns(), m.Update)
+		err = dumpText(ctx, w, values, j.Columns(), m.Update)
 	}
 	return cmp.Or(err, w.Flush(), done())
 }
 
 // dumpDDL writes an HDF5 file, or one object in it, as DDL.
-func (a *app) dumpDDL(ctx context.Context, args []string, o *dumpFlags) (err error) {
+func (j *dumpJob) dumpDDL(ctx context.Context, args []string) (err error) {
 	switch {
-	case !o.ddl:
+	case !j.ddl:
 		return shell.Usagef("--header requires --ddl")
-	case o.unpack:
+	case j.unpack:
 		return shell.Usagef("--unpack and --ddl do not go together: DDL has the stored elements")
-	case o.files.Dir != "":
+	case j.files.Dir != "":
 		return shell.Usagef("--external-dir and --ddl do not go together: libhdf5 looks in the working directory")
-	case a.Untrusted():
+	case j.Untrusted():
 		return shell.Usagef("--ddl and --untrusted exclude each other, because libhdf5 reads the file for --ddl without a check")
 	}
 	d, err := parseDDL(args)
 	if err != nil {
 		return err
 	}
-	if o.header && d.selection != "" {
+	if j.header && d.selection != "" {
 		return shell.Usagef("%s: --header prints no values: remove the selection", d.where)
 	}
-	f, err := a.OpenHDF5(d.file)
+	f, err := j.OpenHDF5(d.file)
 	if err != nil {
 		switch format, other := hyperslab.Sniff(d.file); {
 		case other != nil:
@@ -215,12 +218,12 @@ func (a *app) dumpDDL(ctx context.Context, args []string, o *dumpFlags) (err err
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
 	what := &d.what
-	what.Name, what.WithoutValues = d.file, o.header
-	if o.files.Missing {
-		what.Missing = a.Missing
+	what.Name, what.WithoutValues = d.file, j.header
+	if j.files.Missing {
+		what.Missing = j.Missing
 	}
 	if err = d.part(f); err == nil {
-		w, done := a.Content()
+		w, done := j.Content()
 		err = ddl.Write(w, f, what)
 		err = errors.Join(err, done())
 	}
@@ -232,10 +235,10 @@ func (a *app) dumpDDL(ctx context.Context, args []string, o *dumpFlags) (err err
 
 // dumpJSON writes the document with the values as nested arrays, one line for each row of the last
 // axis.
-func (a *app) dumpJSON(ctx context.Context, w *bufio.Writer, address string, arr *ndarray.Array, progress func(bytes int64)) error {
+func (j *dumpJob) dumpJSON(ctx context.Context, w *bufio.Writer, address string, arr *ndarray.Array, progress func(bytes int64)) error {
 	m := arr.Meta()
 	var head strings.Builder
-	if err := a.WriteJSON(&head, DumpDoc{Schema: shell.SchemaDump, Address: address, Shape: shell.ShapeDoc(m), DType: m.DType.String()}); err != nil {
+	if err := j.WriteJSON(&head, DumpDoc{Schema: shell.SchemaDump, Address: address, Shape: shell.ShapeDoc(m), DType: m.DType.String()}); err != nil {
 		return err
 	}
 	_, _ = w.WriteString(strings.TrimSuffix(head.String(), "null\n}\n")) // the writer keeps its first error

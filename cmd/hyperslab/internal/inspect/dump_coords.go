@@ -30,7 +30,7 @@ type coords struct {
 // coordsOf finds the coordinates of all dimensions of an array. They are its dimension scale in
 // HDF5, and otherwise the array with the name of the dimension in the same group or a group above.
 // In untrusted HDF5 files, they are the dimension scale of that name in one of these groups.
-func (a *app) coordsOf(ctx context.Context, address string, p *shell.Part, o *dumpFlags) (c *coords, err error) {
+func (j *dumpJob) coordsOf(ctx context.Context, address string, p *shell.Part) (c *coords, err error) {
 	location, _ := shell.SplitSelection(address)
 	whole := p.Array
 	if p.Source != nil {
@@ -50,7 +50,7 @@ func (a *app) coordsOf(ctx context.Context, address string, p *shell.Part, o *du
 		var cells []string
 		if m.AxisNames != nil && m.AxisNames[k] != "" {
 			name = m.AxisNames[k]
-			if cells, err = a.coordCells(ctx, p, location, k, name, length, o); err != nil {
+			if cells, err = j.coordCells(ctx, p, location, k, name, length); err != nil {
 				return nil, err
 			}
 		}
@@ -62,8 +62,8 @@ func (a *app) coordsOf(ctx context.Context, address string, p *shell.Part, o *du
 
 // coordCells formats the coordinates of a dimension. It returns nil if there are none of that
 // length.
-func (a *app) coordCells(ctx context.Context, p *shell.Part, location string, axis int, name string, length int64, o *dumpFlags) (cells []string, err error) {
-	arr, err := a.openCoords(ctx, p, location, axis, name, length)
+func (j *dumpJob) coordCells(ctx context.Context, p *shell.Part, location string, axis int, name string, length int64) (cells []string, err error) {
+	arr, err := j.openCoords(ctx, p, location, axis, name, length)
 	if arr == nil || err != nil {
 		return nil, err
 	}
@@ -72,19 +72,19 @@ func (a *app) coordCells(ctx context.Context, p *shell.Part, location string, ax
 		return nil, shell.Usagef("--coords: coordinates of %s: got %d, want at most %d", name, length, int64(shell.LongestAxis))
 	}
 	values := arr
-	if o.unpack {
+	if j.unpack {
 		if values, _, err = shell.Meant(ctx, arr, cf.Options{Times: true}); err != nil {
 			return nil, err
 		}
 		if values != arr {
 			defer func() { err = errors.Join(err, values.Close()) }()
-			defer func() { a.NoteUndated(values) }()
+			defer func() { j.NoteUndated(values) }()
 		}
 	}
 	d := values.DType()
 	err = shell.EachText(ctx, values, shell.CoordinatesBlock, func(int64) {}, func(_ ndarray.Region, e *shell.Batch) error {
 		for i := range e.N {
-			cells = append(cells, o.cell(d, e.Plain(i)))
+			cells = append(cells, j.cell(d, e.Plain(i)))
 		}
 		return nil
 	})
@@ -92,7 +92,7 @@ func (a *app) coordCells(ctx context.Context, p *shell.Part, location string, ax
 }
 
 // openCoords opens the coordinates of a dimension. It returns nil if there are none of that length.
-func (a *app) openCoords(ctx context.Context, p *shell.Part, location string, axis int, name string, length int64) (*ndarray.Array, error) {
+func (j *dumpJob) openCoords(ctx context.Context, p *shell.Part, location string, axis int, name string, length int64) (*ndarray.Array, error) {
 	at, err := shell.Beside(location, name)
 	if err != nil {
 		return nil, err
@@ -102,13 +102,13 @@ func (a *app) openCoords(ctx context.Context, p *shell.Part, location string, ax
 		dir = path.Dir(dir)
 		candidates = append(candidates, locate.Location{File: at.File, Object: path.Join(dir, name)})
 	}
-	if scale, err := a.scalePath(p.Stored(), axis); err != nil {
+	if scale, err := scalePath(j.App, p.Stored(), axis); err != nil {
 		return nil, err
 	} else if scale != "" {
 		candidates = []locate.Location{{File: at.File, Object: scale}}
 	}
 	for _, loc := range candidates {
-		arr, err := a.OpenNear(ctx, p, loc)
+		arr, err := j.OpenNear(ctx, p, loc)
 		if noArray(err) {
 			continue
 		}

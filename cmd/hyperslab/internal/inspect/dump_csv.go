@@ -23,7 +23,7 @@ import (
 // structures it writes one line for each structure. With index, columns with the index of the first
 // value come first, one for each axis except the one along the line. With coords, each line has one
 // element after its coordinates. An empty cell is a NaT or a null.
-func dumpCSV(ctx context.Context, w *bufio.Writer, address string, arr *ndarray.Array, o *dumpFlags, progress func(bytes int64)) error {
+func dumpCSV(ctx context.Context, w *bufio.Writer, address string, arr *ndarray.Array, o *dumpJob, progress func(bytes int64)) error {
 	d, shape := arr.DType(), arr.Shape()
 	records := d.Kind == ndarray.Struct
 	axes := len(shape) // number of index columns
@@ -97,40 +97,40 @@ func dumpCSV(ctx context.Context, w *bufio.Writer, address string, arr *ndarray.
 // numbers for data. The column of other arrays has the name of the array. Index columns have the
 // names of their dimensions, or "axis0", "axis1" and so on. An array after another one has no
 // header line if it is the same.
-func (o *dumpFlags) writeHeader(out *csv.Writer, w *bufio.Writer, address string, arr *ndarray.Array, axes int) error {
+func (j *dumpJob) writeHeader(out *csv.Writer, w *bufio.Writer, address string, arr *ndarray.Array, axes int) error {
 	m := arr.Meta()
 	var head []string
 	text := ndarray.DType{Kind: ndarray.String}
-	if o.index {
+	if j.index {
 		for axis := range axes {
 			name := fmt.Sprintf("axis%d", axis)
 			if m.AxisNames != nil && m.AxisNames[axis] != "" {
 				name = m.AxisNames[axis]
 			}
-			head = append(head, o.cell(text, name))
+			head = append(head, j.cell(text, name))
 		}
 	}
-	if o.columns != nil {
-		for _, name := range o.columns.names {
-			head = append(head, o.cell(text, name))
+	if j.columns != nil {
+		for _, name := range j.columns.names {
+			head = append(head, j.cell(text, name))
 		}
 	}
 	switch {
 	case m.DType.Kind == ndarray.Struct:
 		for _, f := range m.DType.Fields {
-			head = append(head, o.cell(text, f.Name))
+			head = append(head, j.cell(text, f.Name))
 		}
-	case len(m.Shape) > 1 && o.columns == nil:
+	case len(m.Shape) > 1 && j.columns == nil:
 		for i := range m.Shape[len(m.Shape)-1] {
 			head = append(head, "column"+strconv.FormatInt(i, 10))
 		}
 	default:
-		head = append(head, o.cell(text, columnName(address)))
+		head = append(head, j.cell(text, columnName(address)))
 	}
-	if slices.Equal(head, o.before) {
+	if slices.Equal(head, j.before) {
 		return nil
 	}
-	o.before = head
+	j.before = head
 	return writeLine(out, w, head)
 }
 
@@ -163,11 +163,11 @@ func writeLine(out *csv.Writer, w *bufio.Writer, line []string) error {
 // cell formats a value of type d as a cell. With --csv-safe a string that a spreadsheet would read
 // as a formula is preceded by an apostrophe. NaT is an empty cell, because pandas and DuckDB find
 // dates only in columns without other text.
-func (o *dumpFlags) cell(d ndarray.DType, value string) string {
+func (j *dumpJob) cell(d ndarray.DType, value string) string {
 	switch {
 	case value == "NaT" && (d.Kind == ndarray.DateTime || d.Kind == ndarray.TimeDelta):
 		return ""
-	case o.csvSafe && isText(d) && isFormula(value):
+	case j.csvSafe && isText(d) && isFormula(value):
 		return "'" + value
 	}
 	return value

@@ -59,7 +59,10 @@ type FieldDoc struct {
 // whole.
 const largestChunk = 1 << 30
 
-type explainFlags struct {
+// explainJob is one run of explain.
+type explainJob struct {
+	*shell.App
+
 	at    string
 	as    string
 	depth int
@@ -67,8 +70,8 @@ type explainFlags struct {
 	json  bool
 }
 
-func (a *app) explainCommand() *cobra.Command {
-	var o explainFlags
+func newExplain(a *shell.App) *cobra.Command {
+	j := &explainJob{App: a}
 	cmd := &cobra.Command{
 		Use:   "explain FILE[:/path]",
 		Short: "Explain every byte of a file",
@@ -94,26 +97,26 @@ any.`,
 		Args:              shell.Arity(1, 2),
 		ValidArgsFunction: shell.CompleteAddress,
 		RunE: func(_ *cobra.Command, args []string) error {
-			return a.explain(shell.Address(args), &o)
+			return j.run(shell.Address(args))
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&o.at, "at", "", "only the fields that hold the byte at `OFFSET`, decimal or 0x…")
-	f.StringVar(&o.as, "as", "", "`KIND` of the file: chunk, frame, hdf5 or bcolz (default: by its first bytes)")
-	f.IntVarP(&o.depth, "level", "L", 0, "only `N` levels; 0 means all")
-	f.BoolVar(&o.wrong, "wrong", false, "print errors only")
-	shell.JSONFlag(cmd, &o.json)
+	f.StringVar(&j.at, "at", "", "only the fields that hold the byte at `OFFSET`, decimal or 0x…")
+	f.StringVar(&j.as, "as", "", "`KIND` of the file: chunk, frame, hdf5 or bcolz (default: by its first bytes)")
+	f.IntVarP(&j.depth, "level", "L", 0, "only `N` levels; 0 means all")
+	f.BoolVar(&j.wrong, "wrong", false, "print errors only")
+	shell.JSONFlag(cmd, &j.json)
 	shell.CompleteWords(cmd, "as", shell.AsChunk, shell.AsFrame, shell.AsHDF5, shell.AsBcolz)
 	a.Paged(cmd)
 	return cmd
 }
 
-func (a *app) explain(address string, o *explainFlags) (err error) {
-	at, err := o.check()
+func (j *explainJob) run(address string) (err error) {
+	at, err := j.check()
 	if err != nil {
 		return err
 	}
-	e, err := a.openExplained(address, o.as)
+	e, err := openExplained(j.App, address, j.as)
 	if err != nil {
 		return err
 	}
@@ -135,31 +138,31 @@ func (a *app) explain(address string, o *explainFlags) (err error) {
 	for range root.Complaints() {
 		wrong++
 	}
-	if o.json {
-		err = shell.WriteJSON(a.Stdout, ExplainDoc{Schema: shell.SchemaExplain, File: e.name, Format: e.kind, Errors: wrong, Field: e.doc(root, o.depth)})
+	if j.json {
+		err = shell.WriteJSON(j.Stdout, ExplainDoc{Schema: shell.SchemaExplain, File: e.name, Format: e.kind, Errors: wrong, Field: e.doc(root, j.depth)})
 	} else {
-		err = a.writeExplained(e, root, at, o)
+		err = j.writeExplained(e, root, at)
 	}
-	if err == nil && o.wrong && wrong > 0 {
+	if err == nil && j.wrong && wrong > 0 {
 		return &shell.ExitError{Code: shell.ExitDiffers}
 	}
 	return err
 }
 
-func (o *explainFlags) check() (at int64, err error) {
-	if o.depth < 0 {
-		return 0, shell.Usagef("-L %d: want 0 or more levels", o.depth)
+func (j *explainJob) check() (at int64, err error) {
+	if j.depth < 0 {
+		return 0, shell.Usagef("-L %d: want 0 or more levels", j.depth)
 	}
-	if o.as != "" {
-		if err := shell.OneOf("--as", o.as, shell.AsChunk, shell.AsFrame, shell.AsHDF5, shell.AsBcolz); err != nil {
+	if j.as != "" {
+		if err := shell.OneOf("--as", j.as, shell.AsChunk, shell.AsFrame, shell.AsHDF5, shell.AsBcolz); err != nil {
 			return 0, err
 		}
 	}
-	if o.at == "" {
+	if j.at == "" {
 		return -1, nil
 	}
-	if at, err = strconv.ParseInt(o.at, 0, 64); err != nil || at < 0 {
-		return 0, shell.Usagef("--at %s: want an offset in bytes, for example 4096 or 0x1000", o.at)
+	if at, err = strconv.ParseInt(j.at, 0, 64); err != nil || at < 0 {
+		return 0, shell.Usagef("--at %s: want an offset in bytes, for example 4096 or 0x1000", j.at)
 	}
 	return at, nil
 }
@@ -176,14 +179,14 @@ type explained struct {
 }
 
 // openExplained opens a file and determines its kind, unless as specifies it.
-func (a *app) openExplained(address, as string) (_ *explained, err error) {
+func openExplained(a *shell.App, address, as string) (_ *explained, err error) {
 	loc, err := locate.Parse(address)
 	if err != nil {
 		return nil, err
 	}
 	if remote.IsURL(loc.File) {
 		if as == "" || as == shell.AsFrame {
-			if m, err := a.explainedMember(loc, as); m != nil || err != nil {
+			if m, err := explainedMember(a, loc, as); m != nil || err != nil {
 				return m, err
 			}
 		}
@@ -207,7 +210,7 @@ func (a *app) openExplained(address, as string) (_ *explained, err error) {
 		}
 	}
 	if mayBeMember {
-		if m, err := a.explainedMember(loc, as); m != nil || err != nil {
+		if m, err := explainedMember(a, loc, as); m != nil || err != nil {
 			return m, errors.Join(err, e.close())
 		}
 	}
@@ -264,7 +267,7 @@ func openExplainedURL(loc locate.Location, as string) (*explained, error) {
 
 // explainedMember opens the frame of an array in a container. It returns nil for any other file,
 // and errors.ErrUnsupported for a container of several files as a whole.
-func (a *app) explainedMember(loc locate.Location, as string) (*explained, error) {
+func explainedMember(a *shell.App, loc locate.Location, as string) (*explained, error) {
 	m, err := a.MemberOf(loc.String())
 	if err != nil {
 		return nil, ndarray.Wrap("explain", loc.File, err)
@@ -407,16 +410,16 @@ func (e *explained) doc(f format.Field, depth int) FieldDoc {
 }
 
 // writeExplained writes a line for each field.
-func (a *app) writeExplained(e *explained, root format.Field, at int64, o *explainFlags) error {
-	w := bufio.NewWriter(a.Stdout)
+func (j *explainJob) writeExplained(e *explained, root format.Field, at int64) error {
+	w := bufio.NewWriter(j.Stdout)
 	count := 0
-	if o.wrong {
+	if j.wrong {
 		for path, f := range root.Complaints() {
 			_, _ = fmt.Fprintf(w, "%10d  %s: %s\n", f.Offset, term.Safe(path), term.Safe(f.Complaint)) // the writer keeps its first error
 			count++
 		}
 	} else {
-		e.lines(w, a.Data, root, 0, o.depth, &count)
+		e.lines(w, j.Data, root, 0, j.depth, &count)
 	}
 	if at >= 0 {
 		if err := e.dumpAround(w, at); err != nil {
@@ -427,10 +430,10 @@ func (a *app) writeExplained(e *explained, root format.Field, at int64, o *expla
 		return err
 	}
 	switch {
-	case o.wrong && count == 0:
-		a.Note("no errors in %s", term.Safe(e.name))
-	case count > 0 && !o.wrong:
-		a.Note("%s; --wrong lists them alone", term.Plural(int64(count), "error"))
+	case j.wrong && count == 0:
+		j.Note("no errors in %s", term.Safe(e.name))
+	case count > 0 && !j.wrong:
+		j.Note("%s; --wrong lists them alone", term.Plural(int64(count), "error"))
 	}
 	return nil
 }

@@ -46,8 +46,17 @@ type InfoDoc struct {
 	HDF5             *HDF5Doc               `json:"hdf5"`
 }
 
-func (a *app) infoCommand() *cobra.Command {
-	var asJSON, meta, storage bool
+// infoJob is one run of info.
+type infoJob struct {
+	*shell.App
+
+	meta    bool
+	storage bool
+	json    bool
+}
+
+func newInfo(a *shell.App) *cobra.Command {
+	j := &infoJob{App: a}
 	cmd := &cobra.Command{
 		Use:   "info FILE[:/path]...",
 		Short: "Show the properties of one array or group",
@@ -68,57 +77,67 @@ allocation types of its specification, and the free space.` + shell.AddressHelp 
 		Args:              shell.Arity(1, 2),
 		ValidArgsFunction: shell.CompleteAddress,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			a.Access.Metadata = true
-			switch {
-			case meta:
-				d, err := a.gatherMeta(cmd.Context(), shell.Address(args))
-				if err != nil {
-					return err
-				}
-				return a.WriteJSON(a.Stdout, d)
-			case storage:
-				loc, err := locate.Parse(shell.Address(args))
-				if err != nil {
-					return err
-				}
-				if strings.Trim(loc.Object, "/") != "" {
-					return shell.Usagef("--storage is of a whole file; give it %s alone", loc.File)
-				}
-				file, done, err := shell.Fetched(cmd.Context(), loc.File)
-				if err != nil {
-					return err
-				}
-				d, err := gatherStorage(file)
-				if err = errors.Join(err, done()); err != nil {
-					return err
-				}
-				d.File = loc.File
-				if asJSON {
-					return a.WriteJSON(a.Stdout, d)
-				}
-				return d.write(a.Stdout, a.Data)
-			}
-			return a.info(cmd.Context(), shell.Address(args), asJSON)
+			return j.run(cmd.Context(), shell.Address(args))
 		},
 	}
-	cmd.Flags().BoolVar(&meta, "meta", false, "write metalayers, comments and times, as JSON")
-	cmd.Flags().BoolVar(&storage, "storage", false, "show the space of each structure and the free space")
+	cmd.Flags().BoolVar(&j.meta, "meta", false, "write metalayers, comments and times, as JSON")
+	cmd.Flags().BoolVar(&j.storage, "storage", false, "show the space of each structure and the free space")
 	a.Each(cmd)
-	(&shell.UntrustedFlags{}).Add(a.App, cmd)
-	shell.AddDType(a.App, cmd)
+	(&shell.UntrustedFlags{}).Add(a, cmd)
+	shell.AddDType(a, cmd)
 	cmd.MarkFlagsMutuallyExclusive("meta", "storage")
-	shell.JSONFlag(cmd, &asJSON)
+	shell.JSONFlag(cmd, &j.json)
 	a.Paged(cmd)
 	return cmd
 }
 
-// info shows the properties of the array or group at an address.
-func (a *app) info(ctx context.Context, address string, asJSON bool) (err error) {
+// run shows the metadata, the storage, or the properties of the array or group at an address.
+func (j *infoJob) run(ctx context.Context, address string) error {
+	j.Access.Metadata = true
+	switch {
+	case j.meta:
+		d, err := j.gatherMeta(ctx, address)
+		if err != nil {
+			return err
+		}
+		return j.WriteJSON(j.Stdout, d)
+	case j.storage:
+		return j.writeStorage(ctx, address)
+	}
+	return j.info(ctx, address)
+}
+
+// writeStorage shows the space of each structure of a file.
+func (j *infoJob) writeStorage(ctx context.Context, address string) error {
 	loc, err := locate.Parse(address)
 	if err != nil {
 		return err
 	}
-	tree, p, err := a.OpenEither(ctx, address)
+	if strings.Trim(loc.Object, "/") != "" {
+		return shell.Usagef("--storage is of a whole file; give it %s alone", loc.File)
+	}
+	file, done, err := shell.Fetched(ctx, loc.File)
+	if err != nil {
+		return err
+	}
+	d, err := gatherStorage(file)
+	if err = errors.Join(err, done()); err != nil {
+		return err
+	}
+	d.File = loc.File
+	if j.json {
+		return j.WriteJSON(j.Stdout, d)
+	}
+	return d.write(j.Stdout, j.Data)
+}
+
+// info shows the properties of the array or group at an address.
+func (j *infoJob) info(ctx context.Context, address string) (err error) {
+	loc, err := locate.Parse(address)
+	if err != nil {
+		return err
+	}
+	tree, p, err := j.OpenEither(ctx, address)
 	if err != nil {
 		return err
 	}
@@ -129,7 +148,7 @@ func (a *app) info(ctx context.Context, address string, asJSON bool) (err error)
 	}
 	if p == nil {
 		defer func() { err = errors.Join(err, tree.Close()) }()
-		return a.infoGroup(ctx, tree, loc, address, asJSON)
+		return j.infoGroup(ctx, tree, loc, address)
 	}
 	defer func() { err = errors.Join(err, p.Close()) }()
 	f, err := NewFacts(ctx, address, p.Array)
@@ -139,26 +158,26 @@ func (a *app) info(ctx context.Context, address string, asJSON bool) (err error)
 	if f.hdf5, err = hdf5Of(cmp.Or(p.Source, p.Array), loc.File); err != nil {
 		return err
 	}
-	if asJSON {
-		return errors.Join(f.Broken, a.WriteJSON(a.Stdout, f.doc()))
+	if j.json {
+		return errors.Join(f.Broken, j.WriteJSON(j.Stdout, f.doc()))
 	}
-	return errors.Join(f.Broken, f.write(a.Stdout, a.Data))
+	return errors.Join(f.Broken, f.write(j.Stdout, j.Data))
 }
 
 // infoGroup shows the properties of the group of a tree, whose address was parsed.
-func (a *app) infoGroup(ctx context.Context, tree *hyperslab.Tree, loc locate.Location, address string, asJSON bool) error {
+func (j *infoJob) infoGroup(ctx context.Context, tree *hyperslab.Tree, loc locate.Location, address string) error {
 	d, err := gatherGroup(ctx, tree, loc, address)
 	if err != nil {
 		return err
 	}
-	if asJSON {
-		err = a.WriteJSON(a.Stdout, d)
+	if j.json {
+		err = j.WriteJSON(j.Stdout, d)
 	} else {
-		err = d.write(a.Stdout, a.Data)
+		err = d.write(j.Stdout, j.Data)
 	}
 	if err == nil && d.incomplete != nil {
-		a.Note("%s %s: %s", a.Talk.Failure("hyperslab info:"), term.Safe(address), term.SafeLines(d.incomplete.Error()))
-		return a.unlisted(loc.File)
+		j.Note("%s %s: %s", j.Talk.Failure("hyperslab info:"), term.Safe(address), term.SafeLines(d.incomplete.Error()))
+		return unlisted(j.App, loc.File)
 	}
 	return err
 }
@@ -174,14 +193,14 @@ type facts struct {
 	hdf5    *HDF5Doc // only of the command info; nil for other formats
 }
 
-// GatherFacts returns the properties of the array at an address.
-func GatherFacts(ctx context.Context, a *shell.App, address string) (f *facts, err error) {
-	p, err := a.OpenPart(ctx, address)
+// GatherFacts returns the properties of the array at a location, which has no selection.
+func GatherFacts(ctx context.Context, a *shell.App, location string) (f *facts, err error) {
+	arr, err := a.OpenArray(ctx, location)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, p.Close()) }()
-	if f, err = NewFacts(ctx, address, p.Array); err == nil {
+	defer func() { err = errors.Join(err, arr.Close()) }()
+	if f, err = NewFacts(ctx, location, arr); err == nil {
 		err = f.Broken
 	}
 	return f, err

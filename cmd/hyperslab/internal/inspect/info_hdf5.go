@@ -198,7 +198,7 @@ func readableSince(d *h5.Dataset, name string) (since *string, err error) {
 
 // scalePath returns the path of the first dimension scale of an axis of an HDF5 dataset. It is ""
 // for an axis without scales, for other formats, and for untrusted files.
-func (a *app) scalePath(arr *ndarray.Array, axis int) (string, error) {
+func scalePath(a *shell.App, arr *ndarray.Array, axis int) (string, error) {
 	b, ok := ndarray.As[hdf5.Backend](arr.Backend())
 	if !ok || a.Untrusted() {
 		return "", nil

@@ -53,12 +53,12 @@ func newMetaBytes(name string, b []byte) MetaBytes {
 }
 
 // gatherMeta reads the metadata of an array or a group.
-func (a *app) gatherMeta(ctx context.Context, address string) (d *MetaDoc, err error) {
+func (j *infoJob) gatherMeta(ctx context.Context, address string) (d *MetaDoc, err error) {
 	loc, err := locate.Parse(address)
 	if err != nil {
 		return nil, err
 	}
-	tree, err := a.OpenTree(ctx, loc.File)
+	tree, err := j.OpenTree(ctx, loc.File)
 	if err != nil {
 		return nil, err
 	}

@@ -50,12 +50,15 @@ type LsEntry struct {
 	null        bool   // an array with no elements, of a null dataspace
 }
 
-type lsFlags struct {
+// lsJob is one run of ls.
+type lsJob struct {
+	*shell.App
+
 	recursive, long, json, noSizes bool
 }
 
-func (a *app) lsCommand() *cobra.Command {
-	var o lsFlags
+func newLs(a *shell.App) *cobra.Command {
+	j := &lsJob{App: a}
 	cmd := &cobra.Command{
 		Use:   "ls FILE[:/path]...",
 		Short: "List the objects of a file or group",
@@ -70,66 +73,66 @@ file.` + shell.AddressHelp + shell.TwoArguments,
 		Args:              shell.Arity(1, 2),
 		ValidArgsFunction: shell.CompleteAddress,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.ls(cmd.Context(), shell.Address(args), &o)
+			return j.run(cmd.Context(), shell.Address(args))
 		},
 	}
 	f := cmd.Flags()
-	f.BoolVarP(&o.recursive, "recursive", "r", false, "also the objects of the groups, recursively")
-	f.BoolVarP(&o.long, "long", "l", false, "also the maximum shape, dimension names, blocks, bytes in memory and ratio")
-	f.BoolVar(&o.noSizes, "no-sizes", false, "do not measure stored bytes; at a URL the chunk indexes of HDF5 are then not read")
-	shell.JSONFlag(cmd, &o.json)
+	f.BoolVarP(&j.recursive, "recursive", "r", false, "also the objects of the groups, recursively")
+	f.BoolVarP(&j.long, "long", "l", false, "also the maximum shape, dimension names, blocks, bytes in memory and ratio")
+	f.BoolVar(&j.noSizes, "no-sizes", false, "do not measure stored bytes; at a URL the chunk indexes of HDF5 are then not read")
+	shell.JSONFlag(cmd, &j.json)
 	a.Each(cmd)
-	(&shell.UntrustedFlags{}).Add(a.App, cmd)
+	(&shell.UntrustedFlags{}).Add(a, cmd)
 	a.Paged(cmd)
 	return cmd
 }
 
-func (a *app) ls(ctx context.Context, address string, o *lsFlags) error {
+func (j *lsJob) run(ctx context.Context, address string) error {
 	loc, err := locate.Parse(address)
 	if err != nil {
 		return err
 	}
 	base := "/" + strings.Trim(loc.Object, "/")
-	doc, table := LsDoc{Schema: shell.SchemaLs, Address: address, Entries: []LsEntry{}}, newLsTable(o)
+	doc, table := LsDoc{Schema: shell.SchemaLs, Address: address, Entries: []LsEntry{}}, newLsTable(j)
 	failed := false
-	below := func(e hyperslab.Entry) bool { return !o.recursive && e.Path != base }
-	for e, err := range a.Walk(ctx, address, hyperslab.WalkOptions{Prune: below, NoSizes: o.noSizes}) {
+	below := func(e hyperslab.Entry) bool { return !j.recursive && e.Path != base }
+	for e, err := range j.Walk(ctx, address, hyperslab.WalkOptions{Prune: below, NoSizes: j.noSizes}) {
 		if err != nil {
 			return err
 		}
-		if !listed(e, base, o.recursive) {
+		if !listed(e, base, j.recursive) {
 			if e.Path == base && e.Err != nil && !Unsupported(e) { // its members are unknown
 				failed = true
-				a.Note("%s %s: %s", a.Talk.Failure("hyperslab ls:"), term.Safe(loc.File+":"+e.Path), term.SafeLines(e.Err.Error()))
+				j.Note("%s %s: %s", j.Talk.Failure("hyperslab ls:"), term.Safe(loc.File+":"+e.Path), term.SafeLines(e.Err.Error()))
 			}
 			continue
 		}
-		if l := newLsEntry(e); o.json {
+		if l := newLsEntry(e); j.json {
 			doc.Entries = append(doc.Entries, l)
 		} else {
-			table.Add(l.cells(o)...)
+			table.Add(l.cells(j)...)
 		}
 		if e.Err != nil && !described(e) {
 			failed = failed || !Unsupported(e)
-			a.Note("%s %s: %s", a.Talk.Failure("hyperslab ls:"), term.Safe(loc.File+":"+e.Path), term.SafeLines(e.Err.Error()))
+			j.Note("%s %s: %s", j.Talk.Failure("hyperslab ls:"), term.Safe(loc.File+":"+e.Path), term.SafeLines(e.Err.Error()))
 		}
 	}
 	switch {
-	case o.json:
-		err = a.WriteJSON(a.Stdout, doc)
-	case o.long && len(table.Rows) > 0:
-		err = table.WithoutEmpty().Write(a.Stdout, a.Data)
+	case j.json:
+		err = j.WriteJSON(j.Stdout, doc)
+	case j.long && len(table.Rows) > 0:
+		err = table.WithoutEmpty().Write(j.Stdout, j.Data)
 	default:
-		err = table.Write(a.Stdout, a.Data)
+		err = table.Write(j.Stdout, j.Data)
 	}
 	if err == nil && failed {
-		return a.unlisted(loc.File)
+		return unlisted(j.App, loc.File)
 	}
 	return err
 }
 
 // unlisted returns the error for an incomplete listing. The missing objects have been reported.
-func (a *app) unlisted(file string) error {
+func unlisted(a *shell.App, file string) error {
 	a.Note("  hyperslab verify %s reports whether the file is corrupt", shell.ShellWord(file))
 	return &shell.ExitError{Code: shell.ExitPartly}
 }
@@ -193,7 +196,7 @@ func newLsEntry(e hyperslab.Entry) LsEntry {
 }
 
 // newLsTable returns a table with the columns of the listing.
-func newLsTable(o *lsFlags) *term.Table {
+func newLsTable(o *lsJob) *term.Table {
 	switch {
 	case o.long:
 		return &term.Table{
@@ -210,7 +213,7 @@ func newLsTable(o *lsFlags) *term.Table {
 }
 
 // cells returns the row of an entry in a table of newLsTable.
-func (e *LsEntry) cells(o *lsFlags) []string {
+func (e *LsEntry) cells(o *lsJob) []string {
 	shape, chunks, dtype, stored := shell.ShapeCell(e.Shape), shell.ShapeCell(e.Chunks), "", ""
 	if e.Kind == string(hyperslab.Array) && e.null {
 		shape = "null"

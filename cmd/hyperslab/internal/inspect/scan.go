@@ -46,7 +46,10 @@ type ScanFinding struct {
 	Text   string         `json:"text"`
 }
 
-type scanFlags struct {
+// scanJob is one run of scan.
+type scanJob struct {
+	*shell.App
+
 	batch   shell.BatchFlags
 	exclude []string
 	limits  struct{ array, chunk, metadata string }
@@ -57,8 +60,8 @@ type scanFlags struct {
 	sarif   bool
 }
 
-func (a *app) scanCommand() *cobra.Command {
-	var o scanFlags
+func newScan(a *shell.App) *cobra.Command {
+	j := &scanJob{App: a}
 	var list strings.Builder
 	for _, r := range scan.Rules() {
 		fmt.Fprintf(&list, "\n  %-18s  %s", r.ID, r.Text)
@@ -85,22 +88,22 @@ files cannot be scanned.` + shell.BatchHelp,
   hyperslab scan etopo.h5 --max-array 10MiB --exclude plugin-filter --json
   hyperslab scan corrupt.h5
   hyperslab scan etopo.h5 corrupt.h5 --sarif > scan.sarif`,
-		Args: o.batch.Arity,
+		Args: j.batch.Arity,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.scan(cmd, args, &o)
+			return j.run(cmd, args)
 		},
 	}
 	f := cmd.Flags()
-	f.StringArrayVar(&o.exclude, "exclude", nil, "ignore findings of `RULE`; may be given several times")
-	f.StringVar(&o.limits.array, "max-array", "1TiB", "limit of the declared `BYTES` of an array")
-	f.StringVar(&o.limits.chunk, "max-chunk", "512MiB", "limit of the declared `BYTES` of a chunk")
-	f.StringVar(&o.limits.metadata, "max-metadata", "64MiB", "limit of the `BYTES` of one structure of metadata")
-	f.Int64Var(&o.ratio, "max-ratio", 1000, "limit of the ratio `N` of declared to stored bytes of an array of at least 64 MiB")
-	f.IntVarP(&o.most, "limit", "n", 100, "list at most `N` findings of a file, all if 0")
-	f.BoolVarP(&o.quiet, "quiet", "q", false, "do not show files without findings")
-	o.batch.AddList(cmd, "also the files that `FILE` lists, one per line; - is standard input", "continue after a file that cannot be scanned")
-	f.BoolVar(&o.sarif, "sarif", false, "write one SARIF 2.1.0 document")
-	shell.JSONFlag(cmd, &o.json)
+	f.StringArrayVar(&j.exclude, "exclude", nil, "ignore findings of `RULE`; may be given several times")
+	f.StringVar(&j.limits.array, "max-array", "1TiB", "limit of the declared `BYTES` of an array")
+	f.StringVar(&j.limits.chunk, "max-chunk", "512MiB", "limit of the declared `BYTES` of a chunk")
+	f.StringVar(&j.limits.metadata, "max-metadata", "64MiB", "limit of the `BYTES` of one structure of metadata")
+	f.Int64Var(&j.ratio, "max-ratio", 1000, "limit of the ratio `N` of declared to stored bytes of an array of at least 64 MiB")
+	f.IntVarP(&j.most, "limit", "n", 100, "list at most `N` findings of a file, all if 0")
+	f.BoolVarP(&j.quiet, "quiet", "q", false, "do not show files without findings")
+	j.batch.AddList(cmd, "also the files that `FILE` lists, one per line; - is standard input", "continue after a file that cannot be scanned")
+	f.BoolVar(&j.sarif, "sarif", false, "write one SARIF 2.1.0 document")
+	shell.JSONFlag(cmd, &j.json)
 	cmd.MarkFlagsMutuallyExclusive("json", "sarif")
 	shell.CompleteWords(cmd, "exclude", ruleIDs()...)
 	return cmd
@@ -115,12 +118,12 @@ func ruleIDs() (ids []string) {
 }
 
 // options checks the flags.
-func (o *scanFlags) options() (scan.Options, error) {
-	s := scan.Options{Ratio: o.ratio, Findings: o.most, Exclude: map[string]bool{}, KnownFilter: filter.Known}
+func (j *scanJob) options() (scan.Options, error) {
+	s := scan.Options{Ratio: j.ratio, Findings: j.most, Exclude: map[string]bool{}, KnownFilter: filter.Known}
 	for _, l := range []struct {
 		flag, text string
 		to         *int64
-	}{{"--max-array", o.limits.array, &s.Array}, {"--max-chunk", o.limits.chunk, &s.Chunk}, {"--max-metadata", o.limits.metadata, &s.Metadata}} {
+	}{{"--max-array", j.limits.array, &s.Array}, {"--max-chunk", j.limits.chunk, &s.Chunk}, {"--max-metadata", j.limits.metadata, &s.Metadata}} {
 		n, err := term.ParseBytes(l.text)
 		switch {
 		case err != nil:
@@ -131,14 +134,14 @@ func (o *scanFlags) options() (scan.Options, error) {
 		*l.to = n
 	}
 	switch {
-	case o.ratio < 1:
-		return s, shell.Usagef("--max-ratio %d: want at least 1", o.ratio)
-	case o.most < 0:
-		return s, shell.Usagef("-n %d: want 0 or more findings", o.most)
-	case o.most == 0:
+	case j.ratio < 1:
+		return s, shell.Usagef("--max-ratio %d: want at least 1", j.ratio)
+	case j.most < 0:
+		return s, shell.Usagef("-n %d: want 0 or more findings", j.most)
+	case j.most == 0:
 		s.Findings = 1 << 30
 	}
-	for _, id := range o.exclude {
+	for _, id := range j.exclude {
 		if err := shell.OneOf("--exclude", id, ruleIDs()...); err != nil {
 			return s, err
 		}
@@ -147,33 +150,33 @@ func (o *scanFlags) options() (scan.Options, error) {
 	return s, nil
 }
 
-func (a *app) scan(cmd *cobra.Command, args []string, o *scanFlags) error {
-	s, err := o.options()
+func (j *scanJob) run(cmd *cobra.Command, args []string) error {
+	s, err := j.options()
 	if err != nil {
 		return err
 	}
 	start := time.Now()
 	doc := ScanDoc{Schema: shell.SchemaScan, Files: []ScanFile{}}
 	found := false
-	err = a.Batch(cmd, args, &o.batch, true, func(source string) error {
+	err = j.Batch(cmd, args, &j.batch, true, func(source string) error {
 		row, err := scanOne(cmd.Context(), source, s)
 		doc.Files = append(doc.Files, row)
 		if err != nil {
 			return err
 		}
 		found = found || row.Worst != nil && *row.Worst != string(scan.Note)
-		if o.json || o.sarif {
+		if j.json || j.sarif {
 			return nil
 		}
-		return a.writeScan(&row, o.quiet)
+		return j.writeScan(&row, j.quiet)
 	})
 	if len(doc.Files) > 0 {
 		switch {
-		case o.json:
+		case j.json:
 			doc.Seconds = shell.Seconds(time.Since(start))
-			err = errors.Join(err, shell.WriteJSON(a.Stdout, doc))
-		case o.sarif:
-			err = errors.Join(err, shell.WriteJSON(a.Stdout, newSARIF(doc.Files)))
+			err = errors.Join(err, shell.WriteJSON(j.Stdout, doc))
+		case j.sarif:
+			err = errors.Join(err, shell.WriteJSON(j.Stdout, newSARIF(doc.Files)))
 		}
 	}
 	if !found {
@@ -220,7 +223,7 @@ func scanOne(ctx context.Context, source string, s scan.Options) (ScanFile, erro
 }
 
 // writeScan writes a line for the file and one for each finding.
-func (a *app) writeScan(row *ScanFile, quiet bool) error {
+func (j *scanJob) writeScan(row *ScanFile, quiet bool) error {
 	if quiet && row.NumFindings == 0 {
 		return nil
 	}
@@ -236,7 +239,7 @@ func (a *app) writeScan(row *ScanFile, quiet bool) error {
 	if more := int64(row.NumFindings) - int64(len(row.Findings)); more > 0 {
 		fmt.Fprintf(&out, "  and %d more; -n 0 lists all\n", more)
 	}
-	_, err := fmt.Fprint(a.Stdout, out.String())
+	_, err := fmt.Fprint(j.Stdout, out.String())
 	return err
 }
 

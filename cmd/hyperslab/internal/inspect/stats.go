@@ -49,7 +49,10 @@ type HistogramDoc struct {
 	Above shell.JSONInt     `json:"above"`
 }
 
-type statsFlags struct {
+// statsJob is one run of stats.
+type statsJob struct {
+	*shell.App
+
 	job    shell.JobFlags
 	bins   int
 	limits string
@@ -57,8 +60,8 @@ type statsFlags struct {
 	json   bool
 }
 
-func (a *app) statsCommand() *cobra.Command {
-	var o statsFlags
+func newStats(a *shell.App) *cobra.Command {
+	j := &statsJob{App: a}
 	cmd := &cobra.Command{
 		Use:   "stats FILE[:/path][[SELECTION]]...",
 		Short: "Compute minimum, maximum, mean and histogram of an array",
@@ -78,42 +81,42 @@ as NaN. --as-is uses the stored elements.` + shell.AddressHelp + shell.TwoArgume
 		Args:              shell.Arity(1, 2),
 		ValidArgsFunction: shell.CompleteAddress,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.stats(cmd.Context(), shell.Address(args), &o)
+			return j.run(cmd.Context(), shell.Address(args))
 		},
 	}
 	f := cmd.Flags()
-	f.IntVar(&o.bins, "bins", 10, "`NUMBER` of bins of the histogram; 0: no histogram and no second pass")
-	f.StringVar(&o.limits, "range", "", "`LOW,HIGH` bounds of the histogram")
-	f.BoolVar(&o.asIs, "as-is", false, "take the stored elements: no scale_factor, add_offset, _FillValue, missing_value or valid_range")
-	o.job.Add(cmd, "no progress")
-	shell.JSONFlag(cmd, &o.json)
+	f.IntVar(&j.bins, "bins", 10, "`NUMBER` of bins of the histogram; 0: no histogram and no second pass")
+	f.StringVar(&j.limits, "range", "", "`LOW,HIGH` bounds of the histogram")
+	f.BoolVar(&j.asIs, "as-is", false, "take the stored elements: no scale_factor, add_offset, _FillValue, missing_value or valid_range")
+	j.job.Add(cmd, "no progress")
+	shell.JSONFlag(cmd, &j.json)
 	a.Each(cmd)
-	(&shell.FilesFlags{}).Add(a.App, cmd)
-	(&shell.UntrustedFlags{}).Add(a.App, cmd)
-	shell.AddDType(a.App, cmd)
+	(&shell.FilesFlags{}).Add(a, cmd)
+	(&shell.UntrustedFlags{}).Add(a, cmd)
+	shell.AddDType(a, cmd)
 	return cmd
 }
 
-func (a *app) stats(ctx context.Context, address string, o *statsFlags) (err error) {
-	memory, err := o.job.Check()
+func (j *statsJob) run(ctx context.Context, address string) (err error) {
+	memory, err := j.job.Check()
 	if err != nil {
 		return err
 	}
-	low, high, err := o.bounds()
+	low, high, err := j.bounds()
 	if err != nil {
 		return err
 	}
-	arr, err := a.OpenPart(ctx, address)
+	arr, err := j.OpenPart(ctx, address)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, arr.Close()) }()
-	if err := o.job.Fit(memory, address, arr.Whole()); err != nil {
+	if err := j.job.Fit(memory, address, arr.Whole()); err != nil {
 		return err
 	}
 	values := arr.Array
 	applied := ""
-	if !o.asIs {
+	if !j.asIs {
 		if values, applied, err = shell.Meant(ctx, arr.Array, cf.Options{Wide: true}); err != nil {
 			return err
 		}
@@ -122,47 +125,47 @@ func (a *app) stats(ctx context.Context, address string, o *statsFlags) (err err
 		}
 	}
 	passes := int64(1)
-	if o.bins > 0 {
+	if j.bins > 0 {
 		passes = 2
 	}
-	m := term.NewMeter(o.job.Progress, a.Stderr, "stats", passes*values.NBytes(), time.Now).SetSources(ctx, arr.Stored())
+	m := term.NewMeter(j.job.Progress, j.Stderr, "stats", passes*values.NBytes(), time.Now).SetSources(ctx, arr.Stored())
 	defer m.Finish()
 	before := int64(0)
-	work := &ndarray.WorkOptions{Workers: o.job.Jobs, Memory: memory, Progress: func(p ndarray.Progress) { m.Update(before + p.DoneBytes) }}
+	work := &ndarray.WorkOptions{Workers: j.job.Jobs, Memory: memory, Progress: func(p ndarray.Progress) { m.Update(before + p.DoneBytes) }}
 	sum, err := ndarray.Summarize(ctx, values, work)
 	if err != nil {
 		return err
 	}
 	before = values.NBytes()
 	var h *ndarray.Histogram
-	if o.limits == "" {
+	if j.limits == "" {
 		low, high = picture.Bounds(around(&sum))
 	}
-	if o.bins > 0 && sum.Count > 0 && !math.IsInf(high-low, 0) && !math.IsNaN(high-low) {
-		counted, err := ndarray.CountBins(ctx, values, low, high, o.bins, work)
+	if j.bins > 0 && sum.Count > 0 && !math.IsInf(high-low, 0) && !math.IsNaN(high-low) {
+		counted, err := ndarray.CountBins(ctx, values, low, high, j.bins, work)
 		if err != nil {
 			return err
 		}
 		h = &counted
 	}
 	m.Finish()
-	if o.json {
-		return a.WriteJSON(a.Stdout, newStatsDoc(address, arr.Array, &sum, h, applied))
+	if j.json {
+		return j.WriteJSON(j.Stdout, newStatsDoc(address, arr.Array, &sum, h, applied))
 	}
 	digits := values.DType()
 	if arr.DType().Kind == ndarray.Float && float64(float32(sum.Min)) == sum.Min && float64(float32(sum.Max)) == sum.Max {
 		digits = arr.DType() // not scaled
 	}
-	if err := writeStats(a.Stdout, a.Data, address, arr.Array, digits, applied, &sum); err != nil {
+	if err := writeStats(j.Stdout, j.Data, address, arr.Array, digits, applied, &sum); err != nil {
 		return err
 	}
 	if h == nil {
-		if o.bins > 0 && sum.Count > 0 {
-			a.Note("no histogram: the values extend from %v to %v; --range LOW,HIGH sets its bounds", sum.Min, sum.Max)
+		if j.bins > 0 && sum.Count > 0 {
+			j.Note("no histogram: the values extend from %v to %v; --range LOW,HIGH sets its bounds", sum.Min, sum.Max)
 		}
 		return nil
 	}
-	return WriteHistogram(a.Stdout, a.Data, h, a.Columns())
+	return WriteHistogram(j.Stdout, j.Data, h, j.Columns())
 }
 
 // around returns the nearest floats around different values, which may be integers between floats.
@@ -181,14 +184,14 @@ func around(s *ndarray.Summary) (low, high float64) {
 }
 
 // bounds parses --bins and --range.
-func (o *statsFlags) bounds() (low, high float64, err error) {
-	if o.bins < 0 || o.bins > 1<<24 {
-		return 0, 0, shell.Usagef("--bins %d: want 0 to %d", o.bins, 1<<24)
+func (j *statsJob) bounds() (low, high float64, err error) {
+	if j.bins < 0 || j.bins > 1<<24 {
+		return 0, 0, shell.Usagef("--bins %d: want 0 to %d", j.bins, 1<<24)
 	}
-	if o.limits == "" {
+	if j.limits == "" {
 		return 0, 0, nil
 	}
-	return shell.ParseRange(o.limits)
+	return shell.ParseRange(j.limits)
 }
 
 // bigJSON converts an integer of any size: a string beyond ±2^53.

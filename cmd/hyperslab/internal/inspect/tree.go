@@ -41,14 +41,17 @@ type TreeNode struct {
 	label string // text after the name
 }
 
-type treeFlags struct {
+// treeJob is one run of tree.
+type treeJob struct {
+	*shell.App
+
 	depth      int
 	attributes bool
 	json       bool
 }
 
-func (a *app) treeCommand() *cobra.Command {
-	var o treeFlags
+func newTree(a *shell.App) *cobra.Command {
+	j := &treeJob{App: a}
 	cmd := &cobra.Command{
 		Use:   "tree FILE[:/path]...",
 		Short: "Show the objects of a file as a tree",
@@ -61,48 +64,48 @@ definition.` + shell.AddressHelp + shell.TwoArguments,
 		Args:              shell.Arity(1, 2),
 		ValidArgsFunction: shell.CompleteAddress,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.tree(cmd.Context(), shell.Address(args), &o)
+			return j.run(cmd.Context(), shell.Address(args))
 		},
 	}
 	f := cmd.Flags()
-	f.IntVarP(&o.depth, "level", "L", 0, "only `N` levels; 0 means all")
-	f.BoolVarP(&o.attributes, "attributes", "a", false, "also the number of attributes")
-	shell.JSONFlag(cmd, &o.json)
+	f.IntVarP(&j.depth, "level", "L", 0, "only `N` levels; 0 means all")
+	f.BoolVarP(&j.attributes, "attributes", "a", false, "also the number of attributes")
+	shell.JSONFlag(cmd, &j.json)
 	a.Each(cmd)
-	(&shell.UntrustedFlags{}).Add(a.App, cmd)
+	(&shell.UntrustedFlags{}).Add(a, cmd)
 	a.Paged(cmd)
 	return cmd
 }
 
-func (a *app) tree(ctx context.Context, address string, o *treeFlags) error {
-	if o.depth < 0 {
-		return shell.Usagef("-L %d: want 0 or more levels", o.depth)
+func (j *treeJob) run(ctx context.Context, address string) error {
+	if j.depth < 0 {
+		return shell.Usagef("-L %d: want 0 or more levels", j.depth)
 	}
 	loc, err := locate.Parse(address)
 	if err != nil {
 		return err
 	}
 	base := "/" + strings.Trim(loc.Object, "/")
-	skip := func(e hyperslab.Entry) bool { return o.depth > 0 && levelBelow(base, e.Path) >= o.depth }
+	skip := func(e hyperslab.Entry) bool { return j.depth > 0 && levelBelow(base, e.Path) >= j.depth }
 	root := &TreeNode{Name: address, Kind: string(hyperslab.Group), Children: []*TreeNode{}}
 	nodes := map[string]*TreeNode{base: root}
 	failed := false
-	for e, err := range a.Walk(ctx, address, hyperslab.WalkOptions{NoSizes: true, Prune: skip}) {
+	for e, err := range j.Walk(ctx, address, hyperslab.WalkOptions{NoSizes: true, Prune: skip}) {
 		if err != nil {
 			return err
 		}
 		n := &TreeNode{}
-		if o.json {
+		if j.json {
 			n = newTreeNode(e)
 		} else {
-			n.label = treeLabel(e, o.attributes)
+			n.label = treeLabel(e, j.attributes)
 		}
 		if e.Kind == hyperslab.Group {
 			n.Pruned = skip(e)
 		}
 		if e.Err != nil && !described(e) && !Unsupported(e) {
 			failed = true
-			a.Note("%s %s: %s", a.Talk.Failure("hyperslab tree:"), term.Safe(loc.File+":"+e.Path), term.SafeLines(e.Err.Error()))
+			j.Note("%s %s: %s", j.Talk.Failure("hyperslab tree:"), term.Safe(loc.File+":"+e.Path), term.SafeLines(e.Err.Error()))
 		}
 		if e.Path == base {
 			n.Name = address
@@ -119,15 +122,15 @@ func (a *app) tree(ctx context.Context, address string, o *treeFlags) error {
 			nodes[e.Path] = n
 		}
 	}
-	if o.json {
-		err = a.WriteJSON(a.Stdout, TreeDoc{Schema: shell.SchemaTree, Address: address, Root: *root})
+	if j.json {
+		err = j.WriteJSON(j.Stdout, TreeDoc{Schema: shell.SchemaTree, Address: address, Root: *root})
 	} else {
-		w := bufio.NewWriter(a.Stdout)
+		w := bufio.NewWriter(j.Stdout)
 		root.write(w, "", "")
 		err = w.Flush()
 	}
 	if err == nil && failed {
-		return a.unlisted(loc.File)
+		return unlisted(j.App, loc.File)
 	}
 	return err
 }

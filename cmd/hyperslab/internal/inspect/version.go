@@ -68,8 +68,17 @@ type HDF5Ability struct {
 	Encode bool   `json:"encode"`
 }
 
-func (a *app) versionCommand() *cobra.Command {
-	asJSON, libs, check := false, false, false
+// versionJob is one run of version.
+type versionJob struct {
+	*shell.App
+
+	libs  bool
+	check bool
+	json  bool
+}
+
+func newVersion(a *shell.App) *cobra.Command {
+	j := &versionJob{App: a}
 	cmd := &cobra.Command{
 		Use:   "version",
 		Short: "Show the version of the program and of its libraries",
@@ -85,32 +94,34 @@ exit code stays 0. --untrusted protects from them.`,
   hyperslab version --libs --json`,
 		Args:              shell.Arity(0, 0),
 		ValidArgsFunction: cobra.NoFileCompletions,
-		RunE: func(*cobra.Command, []string) error {
-			d := NewVersionDoc()
-			if libs {
-				if err := d.addLibraries(); err != nil {
-					return err
-				}
-			}
-			if check {
-				if err := d.addFaults(); err != nil {
-					return err
-				}
-			}
-			if asJSON {
-				return shell.WriteJSON(a.Stdout, d)
-			}
-			if err := d.table().Write(a.Stdout, a.Data); err != nil {
-				return err
-			}
-			return d.writeFaults(a.Stdout, a.Data)
-		},
+		RunE:              func(*cobra.Command, []string) error { return j.run() },
 	}
-	cmd.Flags().BoolVar(&libs, "libs", false, "also the linked C libraries and the filters of HDF5")
-	cmd.Flags().BoolVar(&check, "check", false, "also the known vulnerabilities of the linked releases, and the defects that are guarded against")
-	shell.JSONFlag(cmd, &asJSON)
+	cmd.Flags().BoolVar(&j.libs, "libs", false, "also the linked C libraries and the filters of HDF5")
+	cmd.Flags().BoolVar(&j.check, "check", false, "also the known vulnerabilities of the linked releases, and the defects that are guarded against")
+	shell.JSONFlag(cmd, &j.json)
 	a.Paged(cmd)
 	return cmd
+}
+
+func (j *versionJob) run() error {
+	d := NewVersionDoc()
+	if j.libs {
+		if err := d.addLibraries(); err != nil {
+			return err
+		}
+	}
+	if j.check {
+		if err := d.addFaults(); err != nil {
+			return err
+		}
+	}
+	if j.json {
+		return shell.WriteJSON(j.Stdout, d)
+	}
+	if err := d.table().Write(j.Stdout, j.Data); err != nil {
+		return err
+	}
+	return d.writeFaults(j.Stdout, j.Data)
 }
 
 // NewVersionDoc returns the version of the program, without its libraries.

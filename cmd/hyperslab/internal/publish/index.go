@@ -21,13 +21,16 @@ import (
 	"github.com/hyperslab/hyperslab/remote"
 )
 
-type indexFlags struct {
+// indexJob is one run of index.
+type indexJob struct {
+	*shell.App
+
 	out, url, kerchunk string
 	force              bool
 }
 
-func (a *app) indexCommand() *cobra.Command {
-	var o indexFlags
+func newIndex(a *shell.App) *cobra.Command {
+	j := &indexJob{App: a}
 	cmd := &cobra.Command{
 		Use:   "index FILE -o INDEX",
 		Short: "Write an index of a file for reads over a network",
@@ -48,21 +51,21 @@ error.`,
   hyperslab index etopo.h5 -o etopo.json --kerchunk json`,
 		Args: shell.Arity(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.index(cmd.Context(), args[0], &o)
+			return j.run(cmd.Context(), args[0])
 		},
 	}
 	f := cmd.Flags()
-	f.StringVarP(&o.out, "output", "o", "", "`INDEX` to write")
-	f.StringVar(&o.url, "url", "", "`URL` of the object, if FILE is a local copy")
-	f.StringVar(&o.kerchunk, "kerchunk", "", "write kerchunk references in `FORMAT`: "+kerchunkJSON+" or "+kerchunkParquet)
+	f.StringVarP(&j.out, "output", "o", "", "`INDEX` to write")
+	f.StringVar(&j.url, "url", "", "`URL` of the object, if FILE is a local copy")
+	f.StringVar(&j.kerchunk, "kerchunk", "", "write kerchunk references in `FORMAT`: "+kerchunkJSON+" or "+kerchunkParquet)
 	shell.CompleteWords(cmd, "kerchunk", kerchunkJSON, kerchunkParquet)
-	f.BoolVarP(&o.force, "force", "f", false, "replace the index if it exists")
+	f.BoolVarP(&j.force, "force", "f", false, "replace the index if it exists")
 	a.Done(cmd)
 	return cmd
 }
 
-func (a *app) index(ctx context.Context, file string, o *indexFlags) error {
-	if o.out == "" {
+func (j *indexJob) run(ctx context.Context, file string) error {
+	if j.out == "" {
 		return shell.Usagef("index of %s: no output: -o INDEX is required", remote.Redact(file))
 	}
 	if err := shell.WholeFile("index", file); err != nil {
@@ -71,32 +74,32 @@ func (a *app) index(ctx context.Context, file string, o *indexFlags) error {
 	if info, err := os.Stat(file); err == nil && info.IsDir() {
 		return fmt.Errorf("%w: an index of the directory %s, because an index describes the object at one URL", errors.ErrUnsupported, file)
 	}
-	if o.url != "" && !remote.IsURL(o.url) {
-		return shell.Usagef("--url %s: want an http, https or s3 URL", o.url)
+	if j.url != "" && !remote.IsURL(j.url) {
+		return shell.Usagef("--url %s: want an http, https or s3 URL", j.url)
 	}
-	if o.kerchunk != "" {
-		if err := shell.OneOf("--kerchunk", o.kerchunk, kerchunkJSON, kerchunkParquet); err != nil {
+	if j.kerchunk != "" {
+		if err := shell.OneOf("--kerchunk", j.kerchunk, kerchunkJSON, kerchunkParquet); err != nil {
 			return err
 		}
-		return shell.Written(ctx, o.out, o.force, func(name string) error { return a.writeKerchunk(ctx, name, o.kerchunk, file, o.url) })
+		return shell.Written(ctx, j.out, j.force, func(name string) error { return j.writeKerchunk(ctx, name, j.kerchunk, file, j.url) })
 	}
-	return shell.Written(ctx, o.out, o.force, func(name string) (err error) {
+	return shell.Written(ctx, j.out, j.force, func(name string) (err error) {
 		f, err := os.Create(name)
 		if err != nil {
 			return err
 		}
 		defer func() { err = errors.Join(err, f.Close()) }()
 		w := bufio.NewWriterSize(f, 1<<20)
-		return errors.Join(a.writeIndex(ctx, w, file, o.url), w.Flush())
+		return errors.Join(j.writeIndex(ctx, w, file, j.url), w.Flush())
 	})
 }
 
 // writeIndex writes an index of everything that reading commands read of the metadata.
-func (a *app) writeIndex(ctx context.Context, w io.Writer, file, url string) error {
+func (j *indexJob) writeIndex(ctx context.Context, w io.Writer, file, url string) error {
 	if _, err := hyperslab.Sniff(file); err != nil {
 		return err
 	}
-	return remote.WriteIndex(ctx, w, file, url, &remote.Options{AllowPrivate: a.Remote.AllowPrivate, OnUnverified: a.Unverified}, func(c *remote.Client, at string) error {
+	return remote.WriteIndex(ctx, w, file, url, &remote.Options{AllowPrivate: j.Remote.AllowPrivate, OnUnverified: j.Unverified}, func(c *remote.Client, at string) error {
 		before := remote.DefaultClient
 		remote.DefaultClient = c
 		defer func() { remote.DefaultClient = before }()

@@ -66,7 +66,7 @@ type kerchunk struct {
 
 // writeKerchunk writes the references of an HDF5 file to the new output name. url replaces its
 // location if it is not "".
-func (a *app) writeKerchunk(ctx context.Context, name, kind, file, url string) (err error) {
+func (j *indexJob) writeKerchunk(ctx context.Context, name, kind, file, url string) (err error) {
 	format, err := hyperslab.Sniff(file)
 	if err != nil {
 		return err

@@ -37,7 +37,10 @@ const maxConnections = 512
 // lastReplies is the time for responses in progress after a signal.
 const lastReplies = 300 * time.Millisecond
 
-type serveFlags struct {
+// serveJob is one run of serve.
+type serveJob struct {
+	*shell.App
+
 	listen   string
 	auth     string
 	hosts    []string
@@ -49,8 +52,8 @@ type serveFlags struct {
 	log      bool
 }
 
-func (a *app) serveCommand() *cobra.Command {
-	var o serveFlags
+func newServe(a *shell.App) *cobra.Command {
+	j := &serveJob{App: a}
 	cmd := &cobra.Command{
 		Use:   "serve DIRECTORY|FILE|URL...",
 		Short: "Show files in a browser, and serve them to viewers",
@@ -71,31 +74,31 @@ The server has no encryption; use ssh -L or a proxy with TLS from other machines
   hyperslab serve data https://example.org/grid.h5 s3://bucket/cube.b2nd --trusted
   HYPERSLAB_TOKEN=... hyperslab serve data --listen 0.0.0.0:8090 --auth env --host data.example.org`,
 		Args: shell.Arity(1, -1),
-		RunE: func(cmd *cobra.Command, args []string) error { return a.serve(cmd.Context(), args, &o) },
+		RunE: func(cmd *cobra.Command, args []string) error { return j.run(cmd.Context(), args) },
 	}
 	f := cmd.Flags()
-	f.StringVar(&o.listen, "listen", "127.0.0.1:8090", "`ADDRESS`:PORT of the server; port 0 chooses one")
-	f.StringVar(&o.auth, "auth", "token", "`KIND` of authentication: token (random), env (token in "+tokenVariable+") or off")
-	f.StringSliceVar(&o.hosts, "host", nil, "host `NAME` of the server in addresses, in addition to localhost; can be repeated")
-	f.StringVar(&o.response, "max-response", "64MiB", "maximum `SIZE` of a response")
-	f.StringVar(&o.memory, "memory", "512MiB", "maximum `SIZE` of all responses together")
-	f.DurationVar(&o.timeout, "timeout", time.Minute, "maximum `TIME` of the work for a response")
-	f.BoolVar(&o.sandbox, "sandbox", true, "read files in isolated processes")
-	f.BoolVar(&o.trusted, "trusted", false, "do not check files, and read URLs by ranges; no sandbox")
-	f.BoolVar(&o.log, "log", false, "write a line for each request to standard error")
+	f.StringVar(&j.listen, "listen", "127.0.0.1:8090", "`ADDRESS`:PORT of the server; port 0 chooses one")
+	f.StringVar(&j.auth, "auth", "token", "`KIND` of authentication: token (random), env (token in "+tokenVariable+") or off")
+	f.StringSliceVar(&j.hosts, "host", nil, "host `NAME` of the server in addresses, in addition to localhost; can be repeated")
+	f.StringVar(&j.response, "max-response", "64MiB", "maximum `SIZE` of a response")
+	f.StringVar(&j.memory, "memory", "512MiB", "maximum `SIZE` of all responses together")
+	f.DurationVar(&j.timeout, "timeout", time.Minute, "maximum `TIME` of the work for a response")
+	f.BoolVar(&j.sandbox, "sandbox", true, "read files in isolated processes")
+	f.BoolVar(&j.trusted, "trusted", false, "do not check files, and read URLs by ranges; no sandbox")
+	f.BoolVar(&j.log, "log", false, "write a line for each request to standard error")
 	shell.CompleteWords(cmd, "auth", "token", "env", "off")
 	return cmd
 }
 
-func (a *app) serve(ctx context.Context, targets []string, o *serveFlags) (err error) {
-	opts := &serve.Options{Hosts: o.hosts, Timeout: o.timeout, Untrusted: hyperslab.Untrusted{FullIsolation: true}}
-	if err := errors.Join(shell.OneOf("--auth", o.auth, "token", "env", "off"), bytesFlag("--max-response", o.response, &opts.MaxBytes), bytesFlag("--memory", o.memory, &opts.Memory)); err != nil {
+func (j *serveJob) run(ctx context.Context, targets []string) (err error) {
+	opts := &serve.Options{Hosts: j.hosts, Timeout: j.timeout, Untrusted: hyperslab.Untrusted{FullIsolation: true}}
+	if err := errors.Join(shell.OneOf("--auth", j.auth, "token", "env", "off"), bytesFlag("--max-response", j.response, &opts.MaxBytes), bytesFlag("--memory", j.memory, &opts.Memory)); err != nil {
 		return err
 	}
-	if o.timeout <= 0 {
-		return shell.Usagef("--timeout %v: want a time of more than 0", o.timeout)
+	if j.timeout <= 0 {
+		return shell.Usagef("--timeout %v: want a time of more than 0", j.timeout)
 	}
-	switch o.auth {
+	switch j.auth {
 	case "token":
 		opts.Token = rand.Text()
 	case "env":
@@ -103,12 +106,12 @@ func (a *app) serve(ctx context.Context, targets []string, o *serveFlags) (err e
 			return shell.Usagef("--auth env: %s has %d characters, want at least 16", tokenVariable, len(opts.Token))
 		}
 	}
-	if !o.sandbox {
+	if !j.sandbox {
 		opts.Untrusted = hyperslab.Untrusted{InProcess: true}
 	}
-	opts.Trusted = o.trusted
-	if o.log {
-		opts.Log = slog.New(slog.NewTextHandler(a.Stderr, nil))
+	opts.Trusted = j.trusted
+	if j.log {
+		opts.Log = slog.New(slog.NewTextHandler(j.Stderr, nil))
 	}
 	dir := ""
 	for _, target := range targets {
@@ -128,9 +131,9 @@ func (a *app) serve(ctx context.Context, targets []string, o *serveFlags) (err e
 		return err
 	}
 	defer func() { err = errors.Join(err, handler.Close()) }()
-	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", o.listen)
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", j.listen)
 	if err != nil {
-		return shell.Usagef("--listen %s: %w", o.listen, err)
+		return shell.Usagef("--listen %s: %w", j.listen, err)
 	}
 	server := &http.Server{
 		Handler: handler, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 30 * time.Second, IdleTimeout: 2 * time.Minute,
@@ -140,7 +143,7 @@ func (a *app) serve(ctx context.Context, targets []string, o *serveFlags) (err e
 	if opts.Log != nil {
 		server.ErrorLog = slog.NewLogLogger(opts.Log.Handler(), slog.LevelWarn)
 	}
-	a.announce(listener.Addr().String(), opts)
+	j.announce(listener.Addr().String(), opts)
 	stopped := make(chan error, 1)
 	stop := context.AfterFunc(ctx, func() {
 		last, cancel := context.WithTimeout(context.Background(), lastReplies)
@@ -172,7 +175,7 @@ func served(target string) (dir, file string, err error) {
 }
 
 // announce writes the address of the server.
-func (a *app) announce(listens string, o *serve.Options) {
+func (j *serveJob) announce(listens string, o *serve.Options) {
 	host, port, err := net.SplitHostPort(listens)
 	if ip, parsed := netip.ParseAddr(host); err == nil && parsed == nil && ip.IsUnspecified() {
 		host = "localhost"
@@ -181,9 +184,9 @@ func (a *app) announce(listens string, o *serve.Options) {
 	if o.Token != "" {
 		u.RawQuery = url.Values{"token": {o.Token}}.Encode()
 	}
-	fmt.Fprintln(a.Stdout, u.String())
+	fmt.Fprintln(j.Stdout, u.String())
 	if ip, err := netip.ParseAddr(host); o.Token == "" && (err != nil || !ip.IsLoopback()) {
-		a.Note("%s every program that reaches this address can read the files, because of --auth off", a.Talk.Notice("hyperslab serve:"))
+		j.Note("%s every program that reaches this address can read the files, because of --auth off", j.Talk.Notice("hyperslab serve:"))
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/term"
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/ndarray"
@@ -31,7 +32,8 @@ type JobFlags struct {
 	Progress string
 	Quiet    bool
 
-	Given bool // --memory was given
+	Given bool  // --memory was given
+	Limit int64 // --memory in bytes, after Check
 	Flags *pflag.FlagSet
 }
 
@@ -85,6 +87,7 @@ func (j *JobFlags) Check() (memory int64, err error) {
 		debug.SetMemoryLimit(own) // so that unused memory does not accumulate
 	}
 	ndarray.SetReadMemory(memory)
+	j.Limit = memory
 	return memory, nil
 }
 
@@ -99,6 +102,29 @@ func (x *AttrFlags) Add(cmd *cobra.Command, verb string) {
 	f := cmd.Flags()
 	f.StringArrayVar(&x.Names, "exclude-attr", nil, verb+" the attribute `NAME`; may be given several times")
 	f.BoolVar(&x.Unsupported, "exclude-unsupported", false, verb+" attributes of unsupported types")
+}
+
+// Accept reports whether the flags allow that a tree loses something.
+func (x *AttrFlags) Accept(p hyperslab.Problem) bool {
+	name, isAttr := strings.CutPrefix(p.What, "attribute ")
+	return x.Unsupported || isAttr && slices.Contains(x.Names, name)
+}
+
+// Lost reports things that the target of a command does not keep.
+func (a *App) Lost(command string, lost []string) {
+	for _, text := range lost {
+		a.Note("%s not kept: %s", a.Talk.Notice("hyperslab "+command+":"), term.Safe(text))
+	}
+}
+
+// Unreadable reports objects that were left out, and returns their descriptions.
+func (a *App) Unreadable(command string, problems []hyperslab.Problem) []string {
+	texts := []string{}
+	for _, p := range problems {
+		texts = append(texts, p.String())
+		a.Note("%s cannot be read, left out: %s", a.Talk.Failure("hyperslab "+command+":"), term.Safe(p.String()))
+	}
+	return texts
 }
 
 // PickFlags choose the objects of a tree that are left out.

@@ -213,11 +213,18 @@ func (b *pipe) ReadRegion(ctx context.Context, dst []byte, r ndarray.Region, wor
 	return nil
 }
 
-// WriteFlat writes the elements of arr in this machine's byte order, for .npy after a header.
-func WriteFlat(ctx context.Context, w io.Writer, arr *ndarray.Array, format string, memory int64, progress func(bytes int64)) error {
+// FlatOutput describes an output of elements only.
+type FlatOutput struct {
+	Format   string // NPYFormat or RawFormat
+	Memory   int64  // maximum bytes of a block
+	Progress func(bytes int64)
+}
+
+// Write writes the elements of arr in this machine's byte order, for .npy after a header.
+func (o FlatOutput) Write(ctx context.Context, w io.Writer, arr *ndarray.Array) error {
 	m := arr.Meta()
 	out := bufio.NewWriterSize(w, 64<<10)
-	if format == NPYFormat {
+	if o.Format == NPYFormat {
 		head, err := NPYHeader(m)
 		if err != nil {
 			return err
@@ -228,14 +235,14 @@ func WriteFlat(ctx context.Context, w io.Writer, arr *ndarray.Array, format stri
 	} else if m.DType.Size == 0 || m.Null {
 		return fmt.Errorf("%w: %s as raw bytes", errors.ErrUnsupported, m.DType.Kind)
 	}
-	err := EachBlock(ctx, arr, min(memory, OutputBlock), progress, func(_ ndarray.Region, e *Batch) error {
+	err := EachBlock(ctx, arr, min(o.Memory, OutputBlock), o.Progress, func(_ ndarray.Region, e *Batch) error {
 		_, err := out.Write(e.Data)
 		return err
 	})
 	return errors.Join(err, out.Flush())
 }
 
-// FlatBytes returns the number of bytes that writeFlat writes.
+// FlatBytes returns the number of bytes that FlatOutput.Write writes.
 func FlatBytes(m ndarray.Meta, format string) int64 {
 	n := m.NumElems() * int64(m.DType.Size)
 	if format == NPYFormat {

@@ -4,6 +4,7 @@
 package shell
 
 import (
+	"cmp"
 	"math"
 	"runtime"
 
@@ -42,6 +43,12 @@ func (j *JobFlags) Fit(memory int64, address string, m ndarray.Meta) error {
 		j.Jobs = int(most)
 	}
 	return nil
+}
+
+// FitBoth is Fit for an array and for the array that spec describes and that is written from it,
+// with the limit of --memory.
+func (j *JobFlags) FitBoth(source string, m ndarray.Meta, target string, spec ndarray.Spec) error {
+	return cmp.Or(j.Fit(j.Limit, source, m), j.Fit(j.Limit, target, SpecMeta(spec)))
 }
 
 // Whole returns the metadata of the stored array that contains the part.

@@ -44,16 +44,23 @@ type elements interface {
 	Read(ctx context.Context, dst []byte, r ndarray.Region) error
 }
 
-// Sequential copies all elements of an array of the given shape, one piece after the other. write
-// gets each piece with its bytes in native order.
-func Sequential(ctx context.Context, src elements, shape, chunk []int64, size int, memory int64, write func(r ndarray.Region, b []byte) error) error {
+// Pieces describe how the elements of an array are read one piece after the other.
+type Pieces struct {
+	Shape  []int64
+	Chunk  []int64 // of the array, or of the target
+	Size   int     // bytes of an element
+	Memory int64   // maximum bytes of a piece
+}
+
+// Copy reads all elements of src. write gets each piece with its bytes in native order.
+func (p Pieces) Copy(ctx context.Context, src elements, write func(r ndarray.Region, b []byte) error) error {
 	var buf []byte
-	for box := range grid.Consecutive(grid.Whole(shape), chunk, memory/int64(size)) {
+	for box := range grid.Consecutive(grid.Whole(p.Shape), p.Chunk, p.Memory/int64(p.Size)) {
 		r := ndarray.Region(box)
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		n := r.NumElems() * int64(size)
+		n := r.NumElems() * int64(p.Size)
 		if buf == nil { // the first piece is the largest
 			buf = make([]byte, n)
 		}

@@ -1,0 +1,63 @@
+// hyperslab commit: join the shards of a plan.
+
+package publish
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/shell"
+	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/term"
+	"github.com/hyperslab/hyperslab/ndarray"
+	"github.com/hyperslab/hyperslab/plan"
+)
+
+// commitJob is one run of commit.
+type commitJob struct{ planRun }
+
+func newCommit(a *shell.App) *cobra.Command {
+	j := &commitJob{planRun{App: a}}
+	cmd := &cobra.Command{
+		Use:   "commit PLAN",
+		Short: "Join the shards of a plan and publish the target",
+		Long: `commit requires a receipt of every shard of a plan and compares the parts with their
+receipts. It then joins the parts without recompression, so that the target has the same
+bytes as the output of one process, publishes the target atomically, and deletes
+TARGET.parts and incomplete uploads. A commit that was killed can be started again.
+
+The exit code is 3 if shards have no receipt. The target is then not created. To do a
+shard with a corrupt part again, delete its receipt in TARGET.parts.`,
+		Example: `  hyperslab commit rows.json`,
+		Args:    shell.Arity(1, 1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return j.run(cmd.Context(), args[0])
+		},
+	}
+	j.add(cmd)
+	a.Done(cmd)
+	return cmd
+}
+
+func (j *commitJob) run(ctx context.Context, file string) error {
+	p, err := j.load(file)
+	if err != nil {
+		return err
+	}
+	m := term.NewMeter(j.progress, j.Stderr, "commit", p.Source.Bytes, time.Now)
+	defer m.Finish()
+	err = p.Commit(ctx, &plan.WorkOptions{Workers: j.jobs, Progress: func(s ndarray.Progress) { m.Update(s.DoneBytes) }})
+	if errors.Is(err, plan.ErrIncomplete) {
+		return &shell.ExitError{Code: shell.ExitPartly, Err: err}
+	}
+	if err != nil {
+		return err
+	}
+	m.Finish()
+	if !j.quiet {
+		j.Note("%s %s written", term.Safe(p.Target.Location), p.Target.Format)
+	}
+	return nil
+}
