@@ -66,7 +66,7 @@ func goldens(t *testing.T) (all []goldenSession) {
 		require.NoError(t, err)
 		for _, text := range strings.Split("\n"+string(b), "\n$ hyperslab ")[1:] {
 			lines := strings.Split(strings.TrimSpace(text), "\n")
-			s := goldenSession{args: strings.Fields(lines[0])}
+			s := goldenSession{args: hintWords(lines[0])}
 			for _, l := range lines {
 				if said, ok := strings.CutPrefix(l, "2> "); ok {
 					s.stderr = append(s.stderr, said)

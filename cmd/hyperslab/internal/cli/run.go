@@ -112,7 +112,7 @@ files stay), 130 and 143 interrupted (temporary files are removed first).`,
 			return h5.AllowPlugins(plugins...)
 		},
 	}
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return shell.Usagef("%w", err) })
+	root.SetFlagErrorFunc(shell.FlagError)
 	root.Flags().Bool("version", false, "show the version")
 	root.PersistentFlags().StringVar(&a.Color, "color", a.Color, "colour headings and messages `WHEN`: auto, always or never")
 	root.PersistentFlags().StringArrayVar(&plugins, "plugin-path", nil, "allow HDF5 to load filters that a file names from `DIR`; their code runs in this process; may be given several times")

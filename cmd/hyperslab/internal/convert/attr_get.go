@@ -58,7 +58,7 @@ func (j *attrGetJob) run(ctx context.Context, address, name string) error {
 		return err
 	}
 	if i < 0 {
-		return j.getUnsupported(address, name, attrs.Unsupported)
+		return j.getUnsupported(address, name, attrs)
 	}
 	attr := attrs.List[i]
 	if j.json {
@@ -76,10 +76,11 @@ func (j *attrGetJob) run(ctx context.Context, address, name string) error {
 }
 
 // getUnsupported writes an attribute without a Value, if its content is known.
-func (j *attrGetJob) getUnsupported(address, name string, list []ndarray.UnsupportedAttr) error {
+func (j *attrGetJob) getUnsupported(address, name string, attrs ndarray.Attrs) error {
+	list := attrs.Unsupported
 	i := slices.IndexFunc(list, func(u ndarray.UnsupportedAttr) bool { return u.Name == name })
 	if i < 0 {
-		return &shell.AbsentAttr{Address: address, Name: name}
+		return &shell.AbsentAttr{Address: address, Name: name, Names: shell.AttrNames(attrs)}
 	}
 	u := list[i]
 	switch {

@@ -51,7 +51,7 @@ func (j *attrRmJob) run(ctx context.Context, address string, names []string) err
 		_, ok := attrs.Get(name)
 		ok = ok || slices.ContainsFunc(attrs.Unsupported, func(u ndarray.UnsupportedAttr) bool { return u.Name == name })
 		if !ok {
-			return &shell.AbsentAttr{Address: address, Name: name, Then: "; no attribute was removed"}
+			return &shell.AbsentAttr{Address: address, Name: name, Names: shell.AttrNames(attrs), Then: "; no attribute was removed"}
 		}
 	}
 	if j.edit.dryRun {

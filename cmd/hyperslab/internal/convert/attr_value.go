@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/shell"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -46,7 +47,7 @@ func parseValue(j any, dtype string) (v ndarray.Value, err error) {
 	}
 	if dtype == "" {
 		v.DType = guessType(leaves)
-	} else if v.DType, err = ndarray.ParseDType(dtype); err != nil {
+	} else if v.DType, err = shell.ParseDType(dtype); err != nil {
 		return v, err
 	}
 	return v, appendLeaves(&v, leaves)

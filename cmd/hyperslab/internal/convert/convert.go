@@ -298,9 +298,9 @@ func (j *ConvertJob) openSource(ctx context.Context) (*shell.Part, error) {
 		return whole(shell.OpenRawFile(j.Source, j.dtype, &j.flat))
 	}
 	if j.dtype != "" {
-		d, err := ndarray.ParseDType(j.dtype)
+		d, err := shell.ParseDType(j.dtype)
 		if err != nil {
-			return nil, shell.Usagef("--dtype %s: %w", j.dtype, err)
+			return nil, err
 		}
 		return j.OpenPartAs(ctx, j.Source, &d)
 	}

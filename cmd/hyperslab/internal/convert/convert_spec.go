@@ -72,6 +72,9 @@ func (j *ConvertJob) ResolveTarget() (format hyperslab.Format, err error) {
 	if format = hyperslab.Format(j.Format); format == "" {
 		var ok bool
 		if format, ok = formatForName(to.File); !ok {
+			if filepath.Ext(to.File) == "" {
+				return "", shell.Usagef("%s: the name has no extension, which selects the format; end the name in .b2nd, .h5, .bcolz or .npy, or add --format", to.File)
+			}
 			return "", shell.Usagef("%s: the extension %q is not that of a format; end the name in .b2nd, .h5, .bcolz or .npy, or add --format", to.File, strings.ToLower(filepath.Ext(to.File)))
 		}
 	}

@@ -147,7 +147,7 @@ func (j *cpJob) run(ctx context.Context, sources []string, target string) (err e
 		return err
 	}
 	if j.to.Object == "" {
-		return shell.Usagef("%s: a path inside the file is missing, for example %s:%s", target, j.to.File, j.from[0].Object)
+		return j.noPath(target)
 	}
 	if len(j.from) > 1 && !strings.HasSuffix(j.to.Object, "/") {
 		return shell.Usagef("%s: of several sources the target is a group; end it in a slash", target)
@@ -156,6 +156,15 @@ func (j *cpJob) run(ctx context.Context, sources []string, target string) (err e
 		return unknown
 	}
 	return j.cpObjects(ctx)
+}
+
+// noPath returns the error for a target without a path.
+func (j *cpJob) noPath(target string) error {
+	if f, known := shell.NamedFormat(j.to.File); known && f != hyperslab.HDF5 {
+		return shell.Hintf("hyperslab convert "+shell.ShellWord(j.from[0].String())+" "+shell.ShellWord(target)+" writes another format",
+			"%s: got a file of format %s, want FILE.h5:/path; cp copies objects of HDF5 files without a change", target, f)
+	}
+	return shell.Usagef("%s: a path inside the file is missing, for example %s:%s", target, j.to.File, j.from[0].Object)
 }
 
 // source adds an object of an HDF5 file to from. It copies any other source, and then reports that

@@ -192,7 +192,7 @@ func (j *plotJob) check() (width, height int, format string, err error) {
 func PictureOf(flag, file, pixels string) (width, height int, format string, err error) {
 	size, err := term.ParseShape(pixels)
 	if err != nil || len(size) != 2 || size[0] < 200 || size[1] < 150 || size[0] > 16384 || size[1] > 16384 {
-		return 0, 0, "", shell.Usagef("--size %s: want pixels, from 200x150 to 16384x16384", pixels)
+		return 0, 0, "", shell.Usagef("--size %s: want WIDTHxHEIGHT in pixels, from 200x150 to 16384x16384", pixels)
 	}
 	format = strings.TrimPrefix(strings.ToLower(filepath.Ext(file)), ".")
 	if file != "" && format != "png" && format != "svg" {

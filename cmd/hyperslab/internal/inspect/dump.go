@@ -191,7 +191,7 @@ func (j *dumpJob) run(ctx context.Context, address string) (err error) {
 func (j *dumpJob) dumpDDL(ctx context.Context, args []string) (err error) {
 	switch {
 	case !j.ddl:
-		return shell.Usagef("--header requires --ddl")
+		return shell.Hintf("h5dump -H FILE is: hyperslab dump --ddl --header FILE", "-H (--header) requires --ddl")
 	case j.unpack:
 		return shell.Usagef("--unpack and --ddl do not go together: DDL has the stored elements")
 	case j.files.Dir != "":

@@ -23,7 +23,21 @@ func IsGroup(ctx context.Context, tree *hyperslab.Tree, address string) (bool, e
 }
 
 // AbsentAttr is the error for a missing attribute. then describes the state of the job.
-type AbsentAttr struct{ Address, Name, Then string }
+type AbsentAttr struct {
+	Address, Name, Then string
+	Names               []string // of the existing attributes
+}
+
+// AttrNames returns the names of all attributes.
+func AttrNames(attrs ndarray.Attrs) (names []string) {
+	for _, attr := range attrs.List {
+		names = append(names, attr.Name)
+	}
+	for _, u := range attrs.Unsupported {
+		names = append(names, u.Name)
+	}
+	return names
+}
 
 func (e *AbsentAttr) Error() string {
 	return fmt.Sprintf("%s: attribute %s: %v%s", e.Address, e.Name, ndarray.ErrNotFound, e.Then)

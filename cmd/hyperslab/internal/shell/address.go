@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -131,7 +132,7 @@ func openSelected(address, selection string, open func() (*ndarray.Array, error)
 	if text != "" {
 		var err error
 		if s, err = ndarray.ParseSelection(text); err != nil {
-			return nil, Usagef("%s: %w", address, err)
+			return nil, Hintf(selectionAdvice(address, text), "%s: %w", address, err)
 		}
 	}
 	arr, err := open()
@@ -154,6 +155,22 @@ func openSelected(address, selection string, open func() (*ndarray.Array, error)
 		p.Show(shown)
 	}
 	return p, nil
+}
+
+// named matches a selection that is the name of a field, and dashed one with a dash in place of a
+// colon.
+var named, dashed = regexp.MustCompile(`^\[\s*["']?(\pL[\pL\pN_]*)["']?\s*\]$`), regexp.MustCompile(`^\[\s*([0-9]+)-([0-9]+)\s*\]$`)
+
+// selectionAdvice returns advice for a selection that cannot be parsed.
+func selectionAdvice(address, text string) string {
+	array := strings.TrimSuffix(address, text)
+	if m := named.FindStringSubmatch(text); m != nil {
+		return "a field of structures follows the selection: " + ShellWord(array+"[...]."+m[1])
+	}
+	if m := dashed.FindStringSubmatch(text); m != nil {
+		return "did you mean " + ShellWord(array+"["+m[1]+":"+m[2]+"]") + "?"
+	}
+	return "a selection consists of integers and slices with a step other than 0, as in NumPy: 'FILE:/path[0, 10:20, ::-2]'"
 }
 
 // OpenEither opens the file of an address once. If an array is there, it returns the array or its

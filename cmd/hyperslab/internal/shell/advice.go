@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
@@ -85,7 +86,6 @@ func (a *App) advice(cmd *cobra.Command, err error) string {
 
 // hints returns the advice for errors of any kind, in the order in which they are tried.
 func hints() []hint {
-	help := func(f *failure) string { return f.help }
 	around := func(f *failure) string { return cmp.Or(lookAround(f.at.Path), f.help) }
 	means := func(f *failure) string { return f.app.didYouMean(f.cmd.Context(), f.at.Path) + around(f) }
 	fullDisk := func(also func(f *failure) bool) func(f *failure) bool {
@@ -97,7 +97,7 @@ func hints() []hint {
 		{when: contains[SummaryError]},
 		{when: contains[*SignalError]},
 		{when: contains[*AbsentAttr], text: absentAdvice},
-		{when: contains[*usageError], text: help},
+		{when: contains[*usageError], text: usageAdvice},
 
 		{is: plan.ErrSource, advice: newPlan},
 		{is: plan.ErrPlan, advice: newPlan},
@@ -110,6 +110,8 @@ func hints() []hint {
 
 		{is: remote.ErrPrivate, advice: "--allow-private allows URLs with addresses in private networks"},
 		{is: remote.ErrChanged, advice: "another program replaced the object; run the command again"},
+		{is: remote.ErrRefused, when: func(f *failure) bool { return strings.HasSuffix(f.at.Path, "://") },
+			advice: "a URL contains a host or a bucket, for example https://example.org/x.h5 or s3://bucket/x.h5"},
 		{when: contains[*remote.Error]},
 
 		{is: atomicfile.ErrForeign, advice: "-f replaces arrays and empty directories only: name another target, or remove the directory first"},
@@ -133,6 +135,7 @@ func hints() []hint {
 		{when: contains[*h5.OutsideError], advice: "copy that file and this one to a local directory, and read them there"},
 		{is: fs.ErrNotExist, when: func(f *failure) bool { return errors.Is(f.err, ndarray.ErrCorrupt) }, text: corruptAdvice}, // a missing part
 		{is: fs.ErrNotExist, text: means},
+		{is: ndarray.ErrFormat, when: rawBytes, advice: "for raw bytes add --shape, for example --shape -1 for all of them"},
 		{is: ndarray.ErrFormat, text: means},
 		{is: ndarray.ErrParam, text: means},
 		{is: fs.ErrPermission, advice: "check the permissions of the file and of its directory"},
@@ -190,9 +193,24 @@ func contains[T error](f *failure) bool {
 	return is
 }
 
+// usageAdvice is for a mistake in the command line.
+func usageAdvice(f *failure) string {
+	usage, _ := errors.AsType[*usageError](f.err)
+	return cmp.Or(usage.hint, f.help)
+}
+
+// rawBytes reports whether the type of raw bytes is given, but not their shape.
+func rawBytes(f *failure) bool {
+	flags := f.cmd.Flags()
+	return flags.Lookup("shape") != nil && flags.Changed("dtype") && !flags.Changed("shape")
+}
+
 // absentAdvice is for an attribute that does not exist.
 func absentAdvice(f *failure) string {
 	absent, _ := errors.AsType[*AbsentAttr](f.err)
+	if near := nearWord(absent.Name, absent.Names); near != "" {
+		return "did you mean " + ShellWord(near) + "?"
+	}
 	return "hyperslab attr list " + ShellWord(absent.Address) + " lists the existing attributes"
 }
 
@@ -206,6 +224,11 @@ func cannotReplace(f *failure) bool {
 func parentAdvice(f *failure) string {
 	if loc, ok := existing(f.at.Path); ok && loc.Object != "" {
 		return "hyperslab ls -r " + ShellWord(loc.File) + " lists the objects of the file"
+	}
+	if loc, err := locate.Parse(f.at.Path); err == nil && !remote.IsURL(f.at.Path) {
+		if dir := filepath.Dir(loc.File); dir != "" && !IsDirectory(dir) {
+			return "create the directory " + ShellWord(dir) + " first"
+		}
 	}
 	return "the directory must exist"
 }
@@ -301,9 +324,14 @@ func lookAround(location string) string {
 		if meant := insideFile(location); meant != "" {
 			return "did you mean " + ShellWord(meant) + "?"
 		}
+		if advice := cmp.Or(urlAdvice(location), otherAddress(location)); advice != "" {
+			return advice
+		}
 		return "check the name of the file; an address is FILE or FILE:/path"
 	case errors.Is(err, regularfile.ErrNot):
 		return "these formats need random access, which a pipe does not have: save the data to a file and name that file"
+	case err != nil && foreign(loc.File) != "":
+		return foreign(loc.File)
 	case err != nil && IsDirectory(loc.File):
 		return "this directory is not an array and contains no arrays that hyperslab stores; name one of its files"
 	case err != nil:

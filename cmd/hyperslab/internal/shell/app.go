@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"os"
 	"regexp"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -85,12 +84,14 @@ func (a *App) Unlocked(path string, _ error) {
 	}
 }
 
-// OtherNames are names of commands in other programs.
+// OtherNames are names of commands in other programs, with the commands and flags of this one.
 var OtherNames = map[string]string{
 	"cat": "dump", "head": "dump", "print": "dump", "show": "dump", "dir": "ls", "list": "ls",
 	"describe": "info", "header": "info", "check": "verify", "test": "verify", "compress": "repack",
 	"cmp": "diff", "compare": "diff", "copy": "cp", "delete": "rm", "remove": "rm", "open": "view",
-	"repair": "recover", "export": "convert", "import": "convert",
+	"repair": "recover", "export": "convert", "import": "convert", "validate": "verify", "stat": "info", "attrs": "attr",
+	"h5ls": "ls", "h5dump": "dump --ddl", "h5diff": "diff", "h5repack": "repack", "h5copy": "cp", "h5stat": "info", "h5glance": "tree",
+	"ncdump": "dump --ddl", "nccopy": "convert", "ptdump": "tree", "ptrepack": "repack", "b2view": "view",
 }
 
 // Near suggests the commands whose names resemble word or mean the same, or how to list a file of
@@ -194,15 +195,6 @@ func (a *App) Note(format string, args ...any) {
 	fmt.Fprintln(a.Stderr, out.String())
 }
 
-// OneOf checks a flag that accepts a fixed set of words.
-func OneOf(flag, value string, words ...string) error {
-	if slices.Contains(words, value) {
-		return nil
-	}
-	last := len(words) - 1
-	return Usagef("%s %s: want %s or %s", flag, value, strings.Join(words[:last], ", "), words[last])
-}
-
 // Together returns an error for two mutually exclusive flags (MarkFlagsMutuallyExclusive). It runs
 // before cobra's check, whose message lists all flags of the group.
 func Together(cmd *cobra.Command) (err error) {
@@ -225,7 +217,7 @@ func Arity(least, most int) cobra.PositionalArgs {
 		case n < least:
 			return Usagef("%s missing: %s", term.Plural(int64(least-n), "argument"), usage(cmd))
 		case most >= 0 && n > most:
-			return Usagef("%q is one argument too many: %s", args[most], usage(cmd))
+			return Hintf(excess(cmd, args), "%q is one argument too many: %s", args[most], usage(cmd))
 		}
 		return nil
 	}

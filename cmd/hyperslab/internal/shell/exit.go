@@ -72,14 +72,22 @@ func onlyCode(err error) bool {
 }
 
 // usageError is a mistake in the command line itself.
-type usageError struct{ err error }
+type usageError struct {
+	err  error
+	hint string // "": see the help of the command
+}
 
 func (e *usageError) Error() string { return e.err.Error() }
 func (e *usageError) Unwrap() error { return e.err }
 
 // Usagef returns the error for a mistake in the command line (exit code 2).
 func Usagef(format string, args ...any) error {
-	return &usageError{fmt.Errorf(format, args...)}
+	return &usageError{err: fmt.Errorf(format, args...)}
+}
+
+// Hintf is Usagef with a hint, which the command writes in the line after the error.
+func Hintf(hint, format string, args ...any) error {
+	return &usageError{fmt.Errorf(format, args...), hint}
 }
 
 // exitCode returns the exit code for err.

@@ -41,9 +41,9 @@ func (o *FlatFlags) rawSource(dtype string, size int64) (*npy.Array, error) {
 	if dtype == "" {
 		return nil, Usagef("--shape %s: raw bytes also need --dtype, for example --dtype '<f4'", o.Shape)
 	}
-	d, err := ndarray.ParseDType(dtype)
+	d, err := ParseDType(dtype)
 	if err != nil {
-		return nil, Usagef("--dtype %s: %w", dtype, err)
+		return nil, err
 	}
 	if d.Size == 0 {
 		return nil, Usagef("--dtype %s: elements of raw bytes have a fixed size", dtype)
@@ -105,11 +105,12 @@ func OpenRawFile(file, dtype string, raw *FlatFlags) (_ *ndarray.Array, err erro
 		}
 	}()
 	s, err := raw.rawSource(dtype, info.Size())
-	if err == nil {
-		err = s.CheckSize(info.Size())
-	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	if s.CheckSize(info.Size()) != nil {
+		return nil, Usagef("%s: --shape %s: got %d bytes after --offset %d, want %d for %s elements of %v",
+			file, raw.Shape, max(info.Size()-raw.Offset, 0), raw.Offset, s.NumBytes(), term.FormatShape(s.Shape), s.DType)
 	}
 	m := ndarray.Meta{Format: RawFormat, Path: file, Shape: s.Shape, DType: s.DType, ReadOnly: true}
 	if have, n := info.Size()-s.Offset, m.NumElems()*int64(m.DType.Size); have > n {

@@ -51,9 +51,9 @@ func AddDType(a *App, cmd *cobra.Command) {
 	run := cmd.RunE
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if text != "" {
-			d, err := ndarray.ParseDType(text)
+			d, err := ParseDType(text)
 			if err != nil {
-				return Usagef("--dtype %s: %w", text, err)
+				return err
 			}
 			a.Access.Dtype = &d
 		}

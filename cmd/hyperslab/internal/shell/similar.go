@@ -39,18 +39,36 @@ func (a *App) didYouMean(ctx context.Context, location string) string {
 			break
 		}
 		paths = append(paths, e.Path)
+		if part, ok := strings.CutPrefix(want, e.Path+"["); ok && !strings.Contains(part, "]") && e.Kind == hyperslab.Array {
+			return "did you mean " + ShellWord(locate.Location{File: loc.File, Object: e.Path}.String()+"["+part+"]") + "?\n  "
+		}
 		if field, ok := strings.CutPrefix(want, e.Path+"."); ok && hasField(e.Meta.DType, field) {
 			return "did you mean " + ShellWord(locate.Location{File: loc.File, Object: e.Path}.String()+"[...]."+field) + "?\n  "
 		}
 	}
 	names := similar(want, paths)
+	for _, p := range paths { // the brackets of a name were taken for a selection
+		if strings.HasPrefix(p, want+"[") && !slices.Contains(names, p) {
+			names = append(names[:min(len(names), mostSimilar-1)], p)
+		}
+	}
 	if len(names) == 0 {
 		return ""
 	}
 	for i, name := range names {
-		names[i] = ShellWord(locate.Location{File: loc.File, Object: name}.String())
+		names[i] = ShellWord(WholeObject(loc.File, name))
 	}
 	return "did you mean " + strings.Join(names, " or ") + "?\n  "
+}
+
+// WholeObject returns the address of an object. If its name ends like a selection, the selection of
+// the whole object follows.
+func WholeObject(file, object string) string {
+	address := locate.Location{File: file, Object: object}.String()
+	if _, selection := SplitSelection(address); selection != "" {
+		address += "[...]"
+	}
+	return address
 }
 
 // hasField reports whether a structure has a field, which may be one of a nested structure.
