@@ -75,7 +75,7 @@ func (e *editFlags) holdAt(ctx context.Context, address string) error {
 
 // editAttrs changes the attributes of the array or group at an address.
 func (e *editFlags) editAttrs(ctx context.Context, address string, set []ndarray.Attr, remove []string) error {
-	group, err := isGroupAt(ctx, e.app, address)
+	group, err := e.app.IsGroupAt(ctx, address)
 	if err != nil {
 		return err
 	}
@@ -109,50 +109,6 @@ func editArrayAttrs(ctx context.Context, address string, set []ndarray.Attr, rem
 		}
 	}
 	return nil
-}
-
-// openGroup opens the tree at an address and reports whether a group is there. Otherwise an array
-// is there. An untrusted file is read in a sandbox.
-func openGroup(ctx context.Context, a *shell.App, address string) (tree *hyperslab.Tree, group bool, err error) {
-	if tree, err = a.OpenTree(ctx, address); err != nil {
-		return nil, false, err
-	}
-	if group, err = shell.IsGroup(ctx, tree, address); err != nil {
-		return nil, false, errors.Join(err, tree.Close())
-	}
-	return tree, group, nil
-}
-
-// isGroupAt reports whether a group is at an address. Otherwise an array is there.
-func isGroupAt(ctx context.Context, a *shell.App, address string) (bool, error) {
-	tree, group, err := openGroup(ctx, a, address)
-	if err != nil {
-		return false, err
-	}
-	return group, tree.Close()
-}
-
-// attrsAt reads the attributes of the array or group at an address.
-func attrsAt(ctx context.Context, a *shell.App, address string) (attrs ndarray.Attrs, err error) {
-	a.Access.Metadata = true
-	loc, err := locate.Parse(address)
-	if err != nil {
-		return attrs, err
-	}
-	tree, group, err := openGroup(ctx, a, address)
-	if err != nil {
-		return attrs, err
-	}
-	defer func() { err = errors.Join(err, tree.Close()) }()
-	if group {
-		return tree.GroupAttrs(ctx, loc.Object)
-	}
-	arr, err := tree.Open(ctx, loc.Object)
-	if err != nil {
-		return attrs, err
-	}
-	defer func() { err = errors.Join(err, arr.Close()) }()
-	return shell.AttrsOf(ctx, arr)
 }
 
 func newAttrListDoc(address string, attrs ndarray.Attrs) AttrListDoc {

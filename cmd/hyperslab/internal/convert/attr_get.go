@@ -38,7 +38,7 @@ exist.`,
   hyperslab attr get waves.b2nd range
   hyperslab attr get waves.b2nd range --plain`,
 		Args:              shell.Arity(2, 2),
-		ValidArgsFunction: shell.CompleteAddress,
+		ValidArgsFunction: a.CompleteAttribute,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return j.run(cmd.Context(), args[0], args[1])
 		},
@@ -52,7 +52,7 @@ exist.`,
 }
 
 func (j *attrGetJob) run(ctx context.Context, address, name string) error {
-	attrs, err := attrsAt(ctx, j.App, address)
+	attrs, err := j.AttrsAt(ctx, address)
 	i := slices.IndexFunc(attrs.List, func(x ndarray.Attr) bool { return x.Name == name })
 	if i < 0 && err != nil {
 		return err

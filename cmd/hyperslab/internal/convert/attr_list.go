@@ -40,7 +40,7 @@ func newAttrList(a *shell.App) *cobra.Command {
 }
 
 func (j *attrListJob) run(ctx context.Context, address string) error {
-	attrs, broken := attrsAt(ctx, j.App, address)
+	attrs, broken := j.AttrsAt(ctx, address)
 	if broken != nil && len(attrs.List)+len(attrs.Unsupported) == 0 {
 		return broken
 	}

@@ -29,7 +29,7 @@ func newAttrRm(a *shell.App) *cobra.Command {
 		Example: `  hyperslab attr rm waves.b2nd scale
   hyperslab attr rm waves.h5:/waves scale range`,
 		Args:              shell.Arity(2, -1),
-		ValidArgsFunction: shell.CompleteAddress,
+		ValidArgsFunction: a.CompleteAttribute,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return j.run(cmd.Context(), args[0], args[1:])
 		},
@@ -43,7 +43,7 @@ func (j *attrRmJob) run(ctx context.Context, address string, names []string) err
 	if err := j.edit.holdAt(ctx, address); err != nil {
 		return err
 	}
-	attrs, err := attrsAt(ctx, j.App, address)
+	attrs, err := j.AttrsAt(ctx, address)
 	if err != nil {
 		return err
 	}

@@ -35,7 +35,7 @@ value of any type. In a b2nd and a bcolz array any other JSON object is stored a
   hyperslab attr set waves.b2nd range [-1,1.5] --dtype f4
   hyperslab attr set waves.h5:/waves version 2 --dtype string`,
 		Args:              shell.Arity(3, 3),
-		ValidArgsFunction: shell.CompleteAddress,
+		ValidArgsFunction: a.CompleteAttribute,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return j.run(cmd.Context(), args[0], args[1], args[2])
 		},
@@ -61,7 +61,7 @@ func (j *attrSetJob) run(ctx context.Context, address, name, value string) error
 	if !j.edit.dryRun {
 		return j.edit.editAttrs(ctx, address, []ndarray.Attr{attr}, nil)
 	}
-	if _, err := attrsAt(ctx, j.App, address); err != nil {
+	if _, err := j.AttrsAt(ctx, address); err != nil {
 		return err
 	}
 	shown := attr.Value.DType.String() + " " + attr.Value.String()

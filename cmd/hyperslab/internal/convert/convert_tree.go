@@ -74,7 +74,7 @@ func (j *ConvertJob) sourceTree(ctx context.Context) (*hyperslab.Tree, error) {
 // groupTree opens a source that is a group. It returns nil for any other source, which is an array,
 // or fails when it is opened as one.
 func groupTree(ctx context.Context, a *shell.App, source string) (*hyperslab.Tree, error) {
-	tree, group, err := openGroup(ctx, a, source)
+	tree, group, err := a.OpenGroup(ctx, source)
 	for _, other := range []error{ndarray.ErrParam, ndarray.ErrFormat, ndarray.ErrNotFound} {
 		if errors.Is(err, other) {
 			return nil, nil

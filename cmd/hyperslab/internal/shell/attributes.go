@@ -5,8 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 
+	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/internal/format/msgpack"
+	"github.com/hyperslab/hyperslab/internal/location/locate"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -55,4 +57,48 @@ func NewAttrDoc(attr ndarray.Attr) AttrDoc {
 		doc.Shape = append([]JSONInt{}, JSONShape(v.Shape)...)
 	}
 	return doc
+}
+
+// OpenGroup opens the tree at an address and reports whether a group is there. Otherwise an array
+// is there. An untrusted file is read in a sandbox.
+func (a *App) OpenGroup(ctx context.Context, address string) (tree *hyperslab.Tree, group bool, err error) {
+	if tree, err = a.OpenTree(ctx, address); err != nil {
+		return nil, false, err
+	}
+	if group, err = IsGroup(ctx, tree, address); err != nil {
+		return nil, false, errors.Join(err, tree.Close())
+	}
+	return tree, group, nil
+}
+
+// IsGroupAt reports whether a group is at an address. Otherwise an array is there.
+func (a *App) IsGroupAt(ctx context.Context, address string) (bool, error) {
+	tree, group, err := a.OpenGroup(ctx, address)
+	if err != nil {
+		return false, err
+	}
+	return group, tree.Close()
+}
+
+// AttrsAt reads the attributes of the array or group at an address.
+func (a *App) AttrsAt(ctx context.Context, address string) (attrs ndarray.Attrs, err error) {
+	a.Access.Metadata = true
+	loc, err := locate.Parse(address)
+	if err != nil {
+		return attrs, err
+	}
+	tree, group, err := a.OpenGroup(ctx, address)
+	if err != nil {
+		return attrs, err
+	}
+	defer func() { err = errors.Join(err, tree.Close()) }()
+	if group {
+		return tree.GroupAttrs(ctx, loc.Object)
+	}
+	arr, err := tree.Open(ctx, loc.Object)
+	if err != nil {
+		return attrs, err
+	}
+	defer func() { err = errors.Join(err, arr.Close()) }()
+	return AttrsOf(ctx, arr)
 }

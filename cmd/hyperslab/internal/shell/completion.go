@@ -1,24 +1,30 @@
-// Completion of paths inside files and of values of flags. cobra does the rest, and the shell
+// Completion of paths inside files, of fields and attributes, and of values of flags. cobra does the rest, and the shell
 // completes files.
 
 package shell
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/hyperslab/hyperslab"
+	"github.com/hyperslab/hyperslab/ndarray"
 )
 
 // CompleteAddress completes FILE:/path from the content of the file. Before the colon the shell
 // completes.
 func CompleteAddress(cmd *cobra.Command, _ []string, word string) ([]string, cobra.ShellCompDirective) {
+	if at := strings.LastIndex(word, "].") + 1; at > 0 && !strings.Contains(word[at:], "/") {
+		return completeField(cmd.Context(), word, at)
+	}
 	at := strings.LastIndex(word, ":/")
 	if at < 0 {
 		return nil, cobra.ShellCompDirectiveDefault
@@ -44,6 +50,61 @@ func CompleteAddress(cmd *cobra.Command, _ []string, word string) ([]string, cob
 		found = append(found, file+":"+e.Path)
 	}
 	return found, directive
+}
+
+// completeField completes the path of a field, which begins with a dot at a position of the word.
+func completeField(ctx context.Context, word string, at int) ([]string, cobra.ShellCompDirective) {
+	location, selection := splitBrackets(word[:at], at)
+	if selection == "" {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	arr, err := hyperslab.Open(ctx, location, &hyperslab.OpenOptions{Metadata: true})
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveError
+	}
+	d := arr.DType()
+	if err := arr.Close(); err != nil {
+		return nil, cobra.ShellCompDirectiveError
+	}
+	begin, name := word[:at+1], word[at+1:]
+	if dot := strings.LastIndex(name, ".") + 1; dot > 0 { // of nested structures
+		if d, _, err = fieldOf(d, name[:dot-1]); err != nil {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		begin, name = begin+name[:dot], name[dot:]
+	}
+	directive := cobra.ShellCompDirectiveNoFileComp
+	var found []string
+	for _, f := range d.Fields {
+		if strings.HasPrefix(f.Name, name) {
+			found = append(found, begin+f.Name)
+			if f.Type.Kind == ndarray.Struct {
+				directive |= cobra.ShellCompDirectiveNoSpace
+			}
+		}
+	}
+	return found, directive
+}
+
+// CompleteAttribute completes an address, and then the names of the attributes there.
+func (a *App) CompleteAttribute(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
+	switch {
+	case len(args) == 0:
+		return CompleteAddress(cmd, args, word)
+	case len(args) > 1 && cmd.Name() != "rm":
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	attrs, err := a.AttrsAt(cmd.Context(), args[0])
+	if err != nil && len(attrs.List)+len(attrs.Unsupported) == 0 {
+		return nil, cobra.ShellCompDirectiveError
+	}
+	var found []string
+	for _, name := range AttrNames(attrs) {
+		if strings.HasPrefix(name, word) && !slices.Contains(args[1:], name) {
+			found = append(found, name)
+		}
+	}
+	return found, cobra.ShellCompDirectiveNoFileComp
 }
 
 // CompleteCommands completes the names of the commands.
