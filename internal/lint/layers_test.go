@@ -29,6 +29,7 @@ var layers = []struct {
 	{"internal/hdf5/h5check", 40, false},
 	{"internal/hdf5/h5copy", 50, false},
 	{"internal/hdf5/h5objects", 51, false},
+	{"internal/hdf5/kerchunk", 51, false},
 	{"internal/sandbox/worker", 12, false},
 	{"internal/format/detect", 20, false},
 	{"internal/files/atomicfile", 25, false},
@@ -128,7 +129,7 @@ func allowedOutside(dir, imp string) bool {
 	case strings.HasPrefix(imp, "gonum.org/v1/plot"):
 		return dir == "internal/picture" || strings.HasPrefix(dir, "cmd/")
 	case imp == "github.com/klauspost/compress/zstd":
-		return dir == "serve" || dir == "remote" || dir == "internal/verify/scan" || dir == "cmd/hyperslab/internal/parquet" // compressed responses, index files, metalayers, pages
+		return dir == "serve" || dir == "remote" || dir == "internal/verify/scan" || dir == "internal/format/parquet" // compressed responses, index files, metalayers, pages
 	case strings.HasPrefix(imp, "github.com/stretchr/testify"), imp == "pgregory.net/rapid", imp == "go.uber.org/goleak":
 		// These packages contain tests that other packages run.
 		return dir == "ndarray/ndarraytest" || dir == "internal/testkit/samples" || dir == "internal/testkit/leak" || dir == "internal/testkit/testutil" || dir == "internal/testkit/filetest" || dir == "internal/tree/treetest" || strings.HasPrefix(dir, "crosscheck")

@@ -17,6 +17,7 @@ import (
 	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/shell"
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/internal/hdf5/h5prefetch"
+	"github.com/hyperslab/hyperslab/internal/hdf5/kerchunk"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/remote"
 )
@@ -57,8 +58,8 @@ error.`,
 	f := cmd.Flags()
 	f.StringVarP(&j.out, "output", "o", "", "`INDEX` to write")
 	f.StringVar(&j.url, "url", "", "`URL` of the object, if FILE is a local copy")
-	f.StringVar(&j.kerchunk, "kerchunk", "", "write kerchunk references in `FORMAT`: "+kerchunkJSON+" or "+kerchunkParquet)
-	shell.CompleteWords(cmd, "kerchunk", kerchunkJSON, kerchunkParquet)
+	f.StringVar(&j.kerchunk, "kerchunk", "", "write kerchunk references in `FORMAT`: "+string(kerchunk.JSON)+" or "+string(kerchunk.Parquet))
+	shell.CompleteWords(cmd, "kerchunk", string(kerchunk.JSON), string(kerchunk.Parquet))
 	f.BoolVarP(&j.force, "force", "f", false, "replace the index if it exists")
 	a.Done(cmd)
 	return cmd
@@ -78,10 +79,10 @@ func (j *indexJob) run(ctx context.Context, file string) error {
 		return shell.Usagef("--url %s: want an http, https or s3 URL", j.url)
 	}
 	if j.kerchunk != "" {
-		if err := shell.OneOf("--kerchunk", j.kerchunk, kerchunkJSON, kerchunkParquet); err != nil {
+		if err := shell.OneOf("--kerchunk", j.kerchunk, string(kerchunk.JSON), string(kerchunk.Parquet)); err != nil {
 			return err
 		}
-		return shell.Written(ctx, j.out, j.force, func(name string) error { return j.writeKerchunk(ctx, name, j.kerchunk, file, j.url) })
+		return shell.Written(ctx, j.out, j.force, func(name string) error { return j.writeReferences(ctx, name, file) })
 	}
 	return shell.Written(ctx, j.out, j.force, func(name string) (err error) {
 		f, err := os.Create(name)
@@ -131,6 +132,74 @@ func (j *indexJob) writeIndex(ctx context.Context, w io.Writer, file, url string
 		}
 		return nil
 	})
+}
+
+// writeReferences writes the kerchunk references of an HDF5 file to the new output name.
+func (j *indexJob) writeReferences(ctx context.Context, name, file string) (err error) {
+	format, err := hyperslab.Sniff(file)
+	if err != nil {
+		return err
+	}
+	if format != hyperslab.HDF5 {
+		return shell.Usagef("%s is %s: kerchunk references need HDF5, because Zarr has no codec for the chunks", file, format)
+	}
+	t, err := hyperslab.OpenTree(ctx, file, nil)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, t.Close()) }()
+	s := &kerchunk.Source{Arrays: t.Open, Attrs: t.GroupAttrs}
+	if s.URL, err = absolute(file, j.url); err != nil {
+		return err
+	}
+	for e, err := range t.Walk(ctx, nil) {
+		if err != nil {
+			return err
+		}
+		if e.Kind == hyperslab.Group || e.Kind == hyperslab.Array {
+			s.Objects = append(s.Objects, kerchunk.Object{Path: e.Path, Group: e.Kind == hyperslab.Group, Err: e.Err})
+		}
+	}
+	source, size, err := openBytes(ctx, file)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, source.Close()) }()
+	s.Bytes, s.Size = source, size
+	if remote.IsURL(file) {
+		s.File, err = shell.OpenHDF5URL(file)
+	} else {
+		s.File, err = h5.Open(file, h5.ReadOnly)
+	}
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.File.Close()) }()
+	err = kerchunk.Write(ctx, name, kerchunk.Format(j.kerchunk), s)
+	if at, ok := errors.AsType[*kerchunk.Error](err); ok {
+		err = fmt.Errorf("%s:%s: %w", remote.Redact(file), at.Path, at.Err)
+	}
+	return err
+}
+
+// openBytes opens a file or URL for reading.
+func openBytes(ctx context.Context, file string) (shell.SourceFile, int64, error) {
+	if remote.IsURL(file) {
+		o, err := remote.DefaultClient.Open(ctx, file)
+		if err != nil {
+			return nil, 0, err
+		}
+		return o, o.Size(), nil
+	}
+	f, err := os.Open(file)
+	if err != nil {
+		return nil, 0, err
+	}
+	info, err := f.Stat()
+	if err != nil {
+		return nil, 0, errors.Join(err, f.Close())
+	}
+	return f, info.Size(), nil
 }
 
 // readTree reads the metadata of an HDF5 file.

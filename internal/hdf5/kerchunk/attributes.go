@@ -1,6 +1,6 @@
 // Attributes and names of kerchunk references, as kerchunk 0.2.10 writes them.
 
-package publish
+package kerchunk
 
 import (
 	"encoding/json"
@@ -60,7 +60,7 @@ func appendAttributes(out []byte, attrs map[string]any) ([]byte, error) {
 	return append(out, '}'), nil
 }
 
-// checkName returns errNotZarr for the path of an object that has a component that the keys of a
+// checkName returns ErrNotZarr for the path of an object that has a component that the keys of a
 // Zarr store cannot hold: zarr regards a backslash as a slash and refuses "..", and the readers of
 // references take keys that begin with .z for metadata.
 func checkName(object string) error {
@@ -77,7 +77,7 @@ func checkName(object string) error {
 			reason = "it is not UTF-8"
 		}
 		if reason != "" {
-			return fmt.Errorf("%w: the name %q: %s", errNotZarr, name, reason)
+			return fmt.Errorf("%w: the name %q: %s", ErrNotZarr, name, reason)
 		}
 	}
 	return nil

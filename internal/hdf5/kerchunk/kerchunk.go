@@ -1,6 +1,4 @@
-// Kerchunk references: the chunks of an HDF5 file as a Zarr store.
-
-package publish
+package kerchunk
 
 import (
 	"context"
@@ -8,23 +6,21 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"math"
-	"os"
 	"path"
 	"slices"
 	"strings"
 
-	"github.com/hyperslab/hyperslab"
-	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/shell"
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/h5/filter"
 	"github.com/hyperslab/hyperslab/internal/elements/jsonform"
+	"github.com/hyperslab/hyperslab/internal/errs"
 	"github.com/hyperslab/hyperslab/internal/format/h5file"
 	"github.com/hyperslab/hyperslab/internal/grid"
 	"github.com/hyperslab/hyperslab/internal/hdf5/dimscale"
 	"github.com/hyperslab/hyperslab/internal/hdf5/h5prefetch"
 	"github.com/hyperslab/hyperslab/ndarray"
-	"github.com/hyperslab/hyperslab/remote"
 )
 
 // zarray is the metadata of an array in Zarr version 2.
@@ -39,8 +35,9 @@ type zarray struct {
 	Compressor map[string]any   `json:"compressor"`
 }
 
-// errNotZarr means that Zarr or its codecs cannot represent an array.
-var errNotZarr = fmt.Errorf("%w in Zarr", errors.ErrUnsupported)
+// ErrNotZarr means that Zarr or its codecs cannot represent an object. It matches
+// errors.ErrUnsupported.
+var ErrNotZarr = errs.New("unsupported operation in Zarr", errors.ErrUnsupported)
 
 // references writes the references of a file.
 type references interface {
@@ -56,127 +53,95 @@ type references interface {
 	close() error
 }
 
-// kerchunk reads the metadata of an HDF5 file for references.
-type kerchunk struct {
+// Format is the form of references.
+type Format string
+
+// Formats of references.
+const (
+	JSON    Format = "json"    // one file, version 1
+	Parquet Format = "parquet" // a directory, of which readers read only some files
+)
+
+// Object is a group or an array of the file.
+type Object struct {
+	Path  string
+	Group bool
+	Err   error // the array cannot be represented
+}
+
+// Source is an open HDF5 file.
+type Source struct {
+	URL     string      // location in the references
+	Objects []Object    // in the order in which they are written
+	File    *h5.File    // metadata of the datasets
+	Bytes   io.ReaderAt // indexes of the chunks
+	Size    int64       // of Bytes
+	Arrays  func(ctx context.Context, path string) (*ndarray.Array, error)
+	Attrs   func(ctx context.Context, path string) (ndarray.Attrs, error) // of a group
+}
+
+// Error is an error about one object.
+type Error struct {
+	Path string
+	Err  error
+}
+
+func (e *Error) Error() string { return e.Path + ": " + e.Err.Error() }
+
+// Unwrap returns Err.
+func (e *Error) Unwrap() error { return e.Err }
+
+// writer writes the references of one file.
+type writer struct {
+	*Source
 	out   references
-	tree  *hyperslab.Tree
-	file  *h5.File
 	plain *h5file.File
 }
 
-// writeKerchunk writes the references of an HDF5 file to the new output name. url replaces its
-// location if it is not "".
-func (j *indexJob) writeKerchunk(ctx context.Context, name, kind, file, url string) (err error) {
-	format, err := hyperslab.Sniff(file)
-	if err != nil {
-		return err
+// Write writes the references of a file to the new output name. It checks all objects first. An
+// *Error that wraps ErrNotZarr is for the first object that Zarr cannot represent.
+func Write(ctx context.Context, name string, format Format, s *Source) (err error) {
+	for _, o := range s.Objects {
+		problem := checkName(o.Path)
+		if problem == nil && o.Err != nil {
+			problem = fmt.Errorf("%w: %w", ErrNotZarr, o.Err)
+		}
+		if problem != nil {
+			return &Error{o.Path, problem}
+		}
 	}
-	if format != hyperslab.HDF5 {
-		return shell.Usagef("%s is %s: kerchunk references need HDF5, because Zarr has no codec for the chunks", file, format)
-	}
-	if url, err = absolute(file, url); err != nil {
-		return err
-	}
-	t, err := hyperslab.OpenTree(ctx, file, nil)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, t.Close()) }()
-	objects, err := objectsOf(ctx, t, file)
-	if err != nil {
-		return err
-	}
-	r := kerchunk{tree: t}
-	if kind == kerchunkParquet {
-		r.out, err = newParquetReferences(name, url)
-	} else {
-		r.out, err = newJSONReferences(name, url)
+	r := writer{Source: s}
+	switch format {
+	case JSON:
+		r.out, err = newJSONReferences(name, s.URL)
+	case Parquet:
+		r.out, err = newParquetReferences(name, s.URL)
+	default:
+		return fmt.Errorf("kerchunk: format: got %q, want %q or %q", format, JSON, Parquet)
 	}
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, r.out.close()) }()
-	source, size, err := openBytes(ctx, file)
-	if err != nil {
+	if r.plain, err = h5file.Open(s.Bytes, s.Size, nil); err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, source.Close()) }()
-	if r.plain, err = h5file.Open(source, size, nil); err != nil {
-		return err
-	}
-	if remote.IsURL(file) {
-		r.file, err = shell.OpenHDF5URL(file)
-	} else {
-		r.file, err = h5.Open(file, h5.ReadOnly)
-	}
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, r.file.Close()) }()
-	for _, o := range objects {
-		if o.group {
-			err = r.group(ctx, o.path)
+	for _, o := range s.Objects {
+		if o.Group {
+			err = r.group(ctx, o.Path)
 		} else {
-			err = r.array(ctx, o.path)
+			err = r.array(ctx, o.Path)
 		}
 		if err != nil {
-			return fmt.Errorf("%s:%s: %w", remote.Redact(file), o.path, err)
+			return &Error{o.Path, err}
 		}
 	}
 	return nil
 }
 
-// zarrObject is a group or an array that becomes one of Zarr.
-type zarrObject struct {
-	path  string
-	group bool
-}
-
-// objectsOf lists the groups and arrays of a file. The error wraps errNotZarr if Zarr cannot
-// represent one of them.
-func objectsOf(ctx context.Context, t *hyperslab.Tree, file string) (list []zarrObject, err error) {
-	for e, err := range t.Walk(ctx, nil) {
-		if err != nil {
-			return nil, err
-		}
-		if e.Kind != hyperslab.Group && e.Kind != hyperslab.Array {
-			continue
-		}
-		problem := checkName(e.Path)
-		if problem == nil && e.Kind == hyperslab.Array && e.Err != nil {
-			problem = fmt.Errorf("%w: %w", errNotZarr, e.Err)
-		}
-		if problem != nil {
-			return nil, fmt.Errorf("%s:%s: %w", remote.Redact(file), e.Path, problem)
-		}
-		list = append(list, zarrObject{e.Path, e.Kind == hyperslab.Group})
-	}
-	return list, nil
-}
-
-// openBytes opens a file or URL for reading.
-func openBytes(ctx context.Context, file string) (shell.SourceFile, int64, error) {
-	if remote.IsURL(file) {
-		o, err := remote.DefaultClient.Open(ctx, file)
-		if err != nil {
-			return nil, 0, err
-		}
-		return o, o.Size(), nil
-	}
-	f, err := os.Open(file)
-	if err != nil {
-		return nil, 0, err
-	}
-	info, err := f.Stat()
-	if err != nil {
-		return nil, 0, errors.Join(err, f.Close())
-	}
-	return f, info.Size(), nil
-}
-
 // group writes the metadata of a group.
-func (r *kerchunk) group(ctx context.Context, object string) error {
-	attrs, err := r.tree.GroupAttrs(ctx, object)
+func (r *writer) group(ctx context.Context, object string) error {
+	attrs, err := r.Attrs(ctx, object)
 	if err != nil {
 		return err
 	}
@@ -190,8 +155,8 @@ func (r *kerchunk) group(ctx context.Context, object string) error {
 
 // array writes the metadata and the chunks of an array, unless netCDF created it for a dimension
 // without a variable.
-func (r *kerchunk) array(ctx context.Context, object string) (err error) {
-	arr, err := r.tree.Open(ctx, object)
+func (r *writer) array(ctx context.Context, object string) (err error) {
+	arr, err := r.Arrays(ctx, object)
 	if err != nil {
 		return err
 	}
@@ -202,7 +167,7 @@ func (r *kerchunk) array(ctx context.Context, object string) (err error) {
 	}
 	at := strings.TrimPrefix(object, "/")
 	m := arr.Meta()
-	d, err := r.file.Root().OpenDataset(object)
+	d, err := r.File.Root().OpenDataset(object)
 	if err != nil {
 		return err
 	}
@@ -247,6 +212,11 @@ func (r *kerchunk) array(ctx context.Context, object string) (err error) {
 		}
 		return r.out.content(b)
 	}
+	return r.chunks(ctx, &m, d)
+}
+
+// chunks writes the locations of the chunks of a dataset.
+func (r *writer) chunks(ctx context.Context, m *ndarray.Meta, d *h5.Dataset) error {
 	stat, err := d.Stat()
 	if err != nil {
 		return err
@@ -264,7 +234,7 @@ func (r *kerchunk) array(ctx context.Context, object string) (err error) {
 		case c.Unsure != nil:
 			return c.Unsure
 		case c.Mask != 0:
-			return fmt.Errorf("%w: chunk %d without some of its filters", errNotZarr, c.Offset)
+			return fmt.Errorf("%w: chunk %d without some of its filters", ErrNotZarr, c.Offset)
 		case ctx.Err() != nil:
 			return ctx.Err()
 		}
@@ -284,7 +254,7 @@ func (r *kerchunk) array(ctx context.Context, object string) (err error) {
 }
 
 // describe writes the metadata of an array.
-func (r *kerchunk) describe(at string, m *ndarray.Meta, z *zarray, attrs ndarray.Attrs) error {
+func (r *writer) describe(at string, m *ndarray.Meta, z *zarray, attrs ndarray.Attrs) error {
 	doc := zattrs(attrs)
 	names := make([]string, len(m.Shape))
 	for i := range names {
@@ -314,7 +284,7 @@ func (r *kerchunk) describe(at string, m *ndarray.Meta, z *zarray, attrs ndarray
 
 // zarrayOf returns the metadata of an array. With full, all chunks are stored and there is no fill
 // value, because xarray regards elements with the fill value as missing. The error wraps
-// errNotZarr.
+// ErrNotZarr.
 func zarrayOf(m *ndarray.Meta, info *h5.DatasetInfo, full bool) (*zarray, error) {
 	z := &zarray{Format: 2, Shape: m.Shape, Chunks: m.ChunkShape, DType: m.DType.NumPy().String(), Order: "C"}
 	if z.Shape == nil {
@@ -332,15 +302,15 @@ func zarrayOf(m *ndarray.Meta, info *h5.DatasetInfo, full bool) (*zarray, error)
 	switch m.DType.Kind {
 	case ndarray.Bool, ndarray.Int, ndarray.Uint, ndarray.Float, ndarray.Complex, ndarray.Bytes:
 	default:
-		return nil, fmt.Errorf("%w: elements of %v", errNotZarr, m.DType)
+		return nil, fmt.Errorf("%w: elements of %v", ErrNotZarr, m.DType)
 	}
 	switch {
 	case m.Null:
-		return nil, fmt.Errorf("%w: a null dataspace", errNotZarr)
+		return nil, fmt.Errorf("%w: a null dataspace", ErrNotZarr)
 	case info.Layout != h5.Contiguous && info.Layout != h5.Compact && info.Layout != h5.Chunked, len(info.External) > 0:
-		return nil, fmt.Errorf("%w: elements in other files", errNotZarr)
+		return nil, fmt.Errorf("%w: elements in other files", ErrNotZarr)
 	case info.PlainEdges && len(info.Filters) > 0:
-		return nil, fmt.Errorf("%w: chunks at the edges without filters", errNotZarr)
+		return nil, fmt.Errorf("%w: chunks at the edges without filters", ErrNotZarr)
 	}
 	if !full {
 		fill := make([]byte, m.DType.Size)
@@ -351,7 +321,7 @@ func zarrayOf(m *ndarray.Meta, info *h5.DatasetInfo, full bool) (*zarray, error)
 		case ndarray.Int, ndarray.Uint: // Python has no limit
 			z.Fill = json.RawMessage(jsonform.Literal.Append(nil, m.DType, fill))
 		default:
-			z.Fill = shell.ElementJSON(m.DType, fill)
+			z.Fill = json.RawMessage(jsonform.Document.Append(nil, m.DType, fill))
 		}
 	}
 	for _, f := range info.Filters {
@@ -373,7 +343,7 @@ func zarrayOf(m *ndarray.Meta, info *h5.DatasetInfo, full bool) (*zarray, error)
 		case filter.IDBlosc:
 			z.Filters = append(z.Filters, map[string]any{"id": "blosc", "cname": "lz4", "clevel": min(value(4), 9), "shuffle": min(value(5), 2), "blocksize": 0})
 		default:
-			return nil, fmt.Errorf("%w: filter %d", errNotZarr, f.ID)
+			return nil, fmt.Errorf("%w: filter %d", ErrNotZarr, f.ID)
 		}
 	}
 	if last := len(z.Filters) - 1; last >= 0 && slices.Contains([]any{"zlib", "zstd", "blosc"}, z.Filters[last]["id"]) {

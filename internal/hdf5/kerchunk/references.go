@@ -1,6 +1,6 @@
 // Files of kerchunk references: JSON, or Parquet in a directory.
 
-package publish
+package kerchunk
 
 import (
 	"bufio"
@@ -15,13 +15,7 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/parquet"
-)
-
-// Values of index --kerchunk.
-const (
-	kerchunkJSON    = "json"
-	kerchunkParquet = "parquet"
+	"github.com/hyperslab/hyperslab/internal/format/parquet"
 )
 
 // members writes the members of a JSON object one by one, so that their number needs no memory.

@@ -13,7 +13,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 	"github.com/stretchr/testify/require"
 
-	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/parquet"
+	"github.com/hyperslab/hyperslab/internal/format/parquet"
 	"github.com/hyperslab/hyperslab/internal/testkit/testenv"
 )
 
