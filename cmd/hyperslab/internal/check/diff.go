@@ -180,7 +180,8 @@ func (j *diffJob) run(ctx context.Context, pathA, pathB string) (err error) {
 	}
 	storedA, storedB := j.encodings(&c)
 	same := j.same(&c) && storedA == storedB
-	if err := j.reportDiff(pathA, pathB, &c, same, opts.ExcludeAttrs, time.Since(start)); err != nil {
+	r := &diffResult{a: pathA, b: pathB, Comparison: &c, same: same, excluded: opts.ExcludeAttrs, took: time.Since(start)}
+	if err := j.reportDiff(r); err != nil {
 		return err
 	}
 	if same {
@@ -300,21 +301,30 @@ func (j *diffJob) excluded(ctx context.Context, arrays ...*ndarray.Array) ([]str
 	return names, nil
 }
 
+// diffResult is the result for two arrays.
+type diffResult struct {
+	a, b string // addresses
+	*ndarray.Comparison
+	same     bool     // no difference counts
+	excluded []string // attributes
+	took     time.Duration
+}
+
 // reportDiff writes the document, the differences, or a line that there are none.
-func (j *diffJob) reportDiff(pathA, pathB string, c *ndarray.Comparison, same bool, excluded []string, took time.Duration) error {
+func (j *diffJob) reportDiff(r *diffResult) error {
 	switch {
 	case j.json:
-		return j.WriteJSON(j.Stdout, newDiffDoc(pathA, pathB, c, same, excluded, took, j))
+		return j.WriteJSON(j.Stdout, j.newDiffDoc(r))
 	case j.job.Quiet:
 		return nil
-	case same:
-		j.Note("same: %s of %v in %v", term.Plural(c.NumElems, "element"), c.A.DType, took.Round(time.Millisecond))
+	case r.same:
+		j.Note("same: %s of %v in %v", term.Plural(r.NumElems, "element"), r.A.DType, r.took.Round(time.Millisecond))
 		return nil
 	}
-	if err := writeDiff(j.Stdout, j.Data, c, j); err != nil {
+	if err := j.writeDiff(j.Stdout, r.Comparison); err != nil {
 		return err
 	}
-	j.noteUnknown(slices.ContainsFunc(c.Attrs, func(d ndarray.AttrDifference) bool { return d.Unsupported }))
+	j.noteUnknown(slices.ContainsFunc(r.Attrs, func(d ndarray.AttrDifference) bool { return d.Unsupported }))
 	return nil
 }
 
@@ -358,20 +368,21 @@ func (j *diffJob) noteUnknown(any bool) {
 	}
 }
 
-func newDiffDoc(pathA, pathB string, c *ndarray.Comparison, same bool, excluded []string, took time.Duration, o *diffJob) DiffDoc {
+func (j *diffJob) newDiffDoc(r *diffResult) DiffDoc {
+	c := r.Comparison
 	d := DiffDoc{
-		Schema: shell.SchemaDiff, A: pathA, B: pathB, Same: same,
+		Schema: shell.SchemaDiff, A: r.a, B: r.b, Same: r.same,
 		ShapeA: shell.ShapeDoc(c.A), ShapeB: shell.ShapeDoc(c.B), SameShape: c.SameShape,
 		DTypeA: c.A.DType.String(), DTypeB: c.B.DType.String(), SameDType: c.SameDType,
 		ValuesCompared: c.ValuesCompared, Elements: shell.JSONInt(c.NumElems), Different: shell.JSONInt(c.NumDiffs),
-		First: []ValueDoc{}, Attributes: []AttrDiff{}, Excluded: excluded, Seconds: shell.Seconds(took),
+		First: []ValueDoc{}, Attributes: []AttrDiff{}, Excluded: r.excluded, Seconds: shell.Seconds(r.took),
 	}
-	for _, v := range c.Diffs[:min(len(c.Diffs), o.count)] {
+	for _, v := range c.Diffs[:min(len(c.Diffs), j.count)] {
 		d.First = append(d.First, ValueDoc{Index: shell.JSONShape(v.Index), A: v.A, B: v.B})
 	}
 	d.Attributes = append(d.Attributes, attrDiffs(c.Attrs)...)
-	if o.encoding {
-		a, b := o.encodings(c)
+	if j.encoding {
+		a, b := j.encodings(c)
 		d.EncodingA, d.EncodingB = &a, &b
 	}
 	return d
@@ -392,24 +403,24 @@ func attrDiffs(attrs []ndarray.AttrDifference) (docs []AttrDiff) {
 }
 
 // writeDiff writes the differences: shape, type, values, attributes, in this order.
-func writeDiff(w io.Writer, p term.Paint, c *ndarray.Comparison, o *diffJob) error {
+func (j *diffJob) writeDiff(w io.Writer, c *ndarray.Comparison) error {
 	t := term.Table{Head: []string{"DIFFERS", "WHERE", "A", "B"}}
 	if !c.SameShape {
 		t.Add("shape", "", shell.MetaShape(c.A), shell.MetaShape(c.B))
 	}
-	if !c.SameDType && !o.valuesOnly || !c.ValuesCompared && c.SameShape {
+	if !c.SameDType && !j.valuesOnly || !c.ValuesCompared && c.SameShape {
 		t.Add("dtype", "", shell.DtypeText(c.A.DType), shell.DtypeText(c.B.DType))
 	}
-	for _, v := range c.Diffs[:min(len(c.Diffs), o.count)] {
+	for _, v := range c.Diffs[:min(len(c.Diffs), j.count)] {
 		t.Add("value", shell.IndexText(v.Index), v.A, v.B)
 	}
 	for _, at := range c.Attrs {
 		t.Add(attributeWord(attrProblem(at)), attributeName(at.Name), orMissing(at.A), orMissing(at.B))
 	}
-	if storedA, storedB := o.encodings(c); storedA != storedB {
+	if storedA, storedB := j.encodings(c); storedA != storedB {
 		t.Add("encoding", "", storedA, storedB)
 	}
-	if err := t.Write(w, p); err != nil {
+	if err := t.Write(w, j.Data); err != nil {
 		return err
 	}
 	var err error

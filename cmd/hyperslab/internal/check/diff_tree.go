@@ -137,7 +137,9 @@ func (j *diffJob) newObjectDiff(pathA, pathB string, d *hyperslab.Difference) Ob
 	case d.Array != nil && j.same(d.Array):
 		both(otherEncoding, encodingText(d.Array.A), encodingText(d.Array.B))
 	case d.Array != nil:
-		array := newDiffDoc(objectAddress(pathA, d.A), objectAddress(pathB, d.B), d.Array, false, append([]string{}, d.ExcludedAttrs...), d.Time, j)
+		array := j.newDiffDoc(&diffResult{
+			a: objectAddress(pathA, d.A), b: objectAddress(pathB, d.B), Comparison: d.Array, excluded: append([]string{}, d.ExcludedAttrs...), took: d.Time,
+		})
 		doc.Problem, doc.Array = otherArray, &array
 	case d.A.Kind == hyperslab.Group:
 		doc.Problem, doc.Attributes = otherAttrs, attrDiffs(d.Attrs)

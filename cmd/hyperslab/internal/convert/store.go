@@ -166,29 +166,11 @@ func (o *StoreFlags) Spec(m ndarray.Meta, format hyperslab.Format) (ndarray.Spec
 			spec.ChunkShape = m.ChunkShape
 		}
 	}
-	if o.Chunks != "" {
-		spec.ChunkShape, _ = term.ParseShape(o.Chunks) // checked
-	}
-	if o.Blocks != "" {
-		spec.BlockShape, _ = term.ParseShape(o.Blocks)
-		if !shell.IsFrame(format) {
-			return spec, shell.Usagef("--blocks is for b2nd; %s has no blocks", format)
-		}
-		if spec.ChunkShape == nil {
-			return spec, shell.Usagef("--blocks needs --chunks here")
-		}
-	}
-	if err := o.growable(&spec); err != nil {
+	if err := o.shapes(&spec, format); err != nil {
 		return spec, err
 	}
-	if format == shell.FrameFormat && (o.Sparse || o.Blocks != "") {
-		return spec, shell.Usagef("--sparse and --blocks: a plain frame is one file, and has no blocks of a shape")
-	}
-	if o.Sparse && !shell.IsFrame(format) {
-		return spec, shell.Usagef("--sparse is for b2nd, not for %s", format)
-	}
-	if o.Sum && format != hyperslab.HDF5 {
-		return spec, shell.Usagef("--checksum is for HDF5, not for %s", format)
+	if err := o.fits(format); err != nil {
+		return spec, err
 	}
 	if err := o.compression(&spec, format); err != nil {
 		return spec, err
@@ -201,6 +183,36 @@ func (o *StoreFlags) Spec(m ndarray.Meta, format hyperslab.Format) (ndarray.Spec
 		return spec, shell.Usagef("%s cannot be stored in %s with this storage: %w", cmp.Or(m.Path, "the array"), format, err)
 	}
 	return spec, nil
+}
+
+// shapes applies the flags for chunks, blocks and maximum shape.
+func (o *StoreFlags) shapes(spec *ndarray.Spec, format hyperslab.Format) error {
+	if o.Chunks != "" {
+		spec.ChunkShape, _ = term.ParseShape(o.Chunks) // checked
+	}
+	if o.Blocks != "" {
+		spec.BlockShape, _ = term.ParseShape(o.Blocks)
+		if !shell.IsFrame(format) {
+			return shell.Usagef("--blocks is for b2nd; %s has no blocks", format)
+		}
+		if spec.ChunkShape == nil {
+			return shell.Usagef("--blocks needs --chunks here")
+		}
+	}
+	return o.growable(spec)
+}
+
+// fits returns an error for a flag that the format does not support.
+func (o *StoreFlags) fits(format hyperslab.Format) error {
+	switch {
+	case format == shell.FrameFormat && (o.Sparse || o.Blocks != ""):
+		return shell.Usagef("--sparse and --blocks: a plain frame is one file, and has no blocks of a shape")
+	case o.Sparse && !shell.IsFrame(format):
+		return shell.Usagef("--sparse is for b2nd, not for %s", format)
+	case o.Sum && format != hyperslab.HDF5:
+		return shell.Usagef("--checksum is for HDF5, not for %s", format)
+	}
+	return nil
 }
 
 // keepBlosc2 gives spec the compression of an HDF5 source whose Blosc2 chunks a b2nd array takes
@@ -256,6 +268,13 @@ func (o *StoreFlags) compression(spec *ndarray.Spec, format hyperslab.Format) er
 	case o.Level >= 0:
 		c.Level = o.Level
 	}
+	o.arrange(c)
+	spec.Compression = c
+	return nil
+}
+
+// arrange applies --shuffle and --checksum to the filters.
+func (o *StoreFlags) arrange(c *ndarray.Compression) {
 	arranges := strings.HasPrefix(c.Codec, "bitshuffle/") // the codec shuffles the bits itself
 	if o.Filter != "" || arranges {
 		c.Filters = slices.DeleteFunc(c.Filters, func(f string) bool { return f == "shuffle" || f == "bitshuffle" })
@@ -270,8 +289,6 @@ func (o *StoreFlags) compression(spec *ndarray.Spec, format hyperslab.Format) er
 	if o.Sum && !summed(c) {
 		c.Filters = append(c.Filters, checksum)
 	}
-	spec.Compression = c
-	return nil
 }
 
 // notWritten returns the codec or filter of c that a format can read but not write, or "".

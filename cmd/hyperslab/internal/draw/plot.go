@@ -127,8 +127,7 @@ points, so that a few extreme values do not hide the others.` + shell.AddressHel
 }
 
 func (j *plotJob) run(ctx context.Context, address string) (err error) {
-	memory, err := j.job.Check()
-	if err != nil {
+	if _, err := j.job.Check(); err != nil {
 		return err
 	}
 	width, height, format, err := j.check()
@@ -146,7 +145,7 @@ func (j *plotJob) run(ctx context.Context, address string) (err error) {
 	if out == nil {
 		columns, lines = terminalRoom(j.Columns())
 	}
-	p, err := j.gatherPicture(ctx, address, memory, columns, lines)
+	p, err := j.gatherPicture(ctx, address, columns, lines)
 	if err != nil {
 		return err
 	}
@@ -229,7 +228,8 @@ func (j *plotJob) percentiles() (low, high float64, err error) {
 }
 
 // gatherPicture reads the array, reduced to width × height cells or points.
-func (j *plotJob) gatherPicture(ctx context.Context, address string, memory int64, width, height int) (_ *drawing, err error) {
+func (j *plotJob) gatherPicture(ctx context.Context, address string, width, height int) (_ *drawing, err error) {
+	memory := j.job.Limit
 	low, high, clipped, err := j.limitsOf()
 	if err != nil {
 		return nil, err
@@ -253,8 +253,7 @@ func (j *plotJob) gatherPicture(ctx context.Context, address string, memory int6
 	if p.Kind == kindHistogram && (j.log || j.clip != "") {
 		return nil, shell.Usagef("--log and --clip are for heat maps and lines, not for histograms")
 	}
-	location, _ := shell.SplitSelection(address)
-	if err := p.describe(ctx, j.App, address, location, arr, j.title); err != nil {
+	if err := j.describe(ctx, p, address, arr); err != nil {
 		return nil, err
 	}
 	values, closeValues, err := j.valuesOf(ctx, arr)
@@ -268,14 +267,16 @@ func (j *plotJob) gatherPicture(ctx context.Context, address string, memory int6
 	}
 	m := term.NewMeter(j.job.Progress, j.Stderr, "plot", total, time.Now).SetSources(ctx, arr.Stored())
 	defer m.Finish()
-	if err := p.read(ctx, values, j, memory, width, height, m); err != nil {
+	r := reduction{memory: memory, width: width, height: height, log: j.log, progress: m.Update}
+	if err := p.read(ctx, values, j, r); err != nil {
 		return nil, err
 	}
 	if len(j.with) > 0 {
-		err = j.addCurves(ctx, p, address, memory, width)
+		r.progress = func(int64) {}
+		err = j.addCurves(ctx, p, address, r)
 	}
 	if err == nil {
-		err = p.bound(ctx, values, j, memory, m)
+		err = p.bound(ctx, values, j, m)
 	}
 	return p, err
 }
@@ -350,7 +351,8 @@ func axesText(n int) string {
 }
 
 // describe determines title, labels and coordinates.
-func (p *drawing) describe(ctx context.Context, a *shell.App, address, location string, arr *shell.Part, title string) error {
+func (j *plotJob) describe(ctx context.Context, p *drawing, address string, arr *shell.Part) error {
+	location, _ := shell.SplitSelection(address)
 	long, err := shell.TextAttr(ctx, arr.Array, "long_name")
 	if err != nil {
 		return err
@@ -359,10 +361,10 @@ func (p *drawing) describe(ctx context.Context, a *shell.App, address, location 
 	if err != nil {
 		return err
 	}
-	p.Title = term.Safe(cmp.Or(title, long, address))
+	p.Title = term.Safe(cmp.Or(j.title, long, address))
 	p.Label = term.Safe(units)
 	if p.Kind != kindHistogram {
-		if p.Axes, err = axesOf(ctx, a, location, arr); err != nil {
+		if p.Axes, err = axesOf(ctx, j.App, location, arr); err != nil {
 			return err
 		}
 		for i := range p.Axes {
@@ -373,15 +375,15 @@ func (p *drawing) describe(ctx context.Context, a *shell.App, address, location 
 }
 
 // read reads the values of a heat map or of lines.
-func (p *drawing) read(ctx context.Context, arr *ndarray.Array, o *plotJob, memory int64, width, height int, m *term.Meter) (err error) {
+func (p *drawing) read(ctx context.Context, arr *ndarray.Array, o *plotJob, r reduction) (err error) {
 	shape := arr.Shape()
 	rank := len(shape)
-	planes := &planes{drawing: p, values: arr, memory: memory, width: width, height: height, update: m.Update}
+	planes := &planes{drawing: p, values: arr, reduction: r}
 	switch {
 	case p.Kind == kindHistogram:
 	case o.panels > 0:
 		n := min(int64(o.panels), shape[0])
-		planes.width, planes.height = picture.PanelSize(int(n), width, height, o.output == "")
+		planes.width, planes.height = picture.PanelSize(int(n), r.width, r.height, o.output == "")
 		for i := range n {
 			at := i
 			if n > 1 {
@@ -395,10 +397,10 @@ func (p *drawing) read(ctx context.Context, arr *ndarray.Array, o *plotJob, memo
 			p.Panels = append(p.Panels, x)
 		}
 	case p.Kind == kindHeat:
-		p.Grid, err = reduceGrid(ctx, arr, memory, height, width, o.log, m.Update)
+		p.Grid, err = r.grid(ctx, arr)
 	case rank == 1:
 		var e *picture.Envelope
-		e, err = reduceLine(ctx, arr, memory, width, o.log, m.Update)
+		e, err = r.line(ctx, arr)
 		p.Lines = []picture.Series{{Envelope: e}}
 	default: // a curve for each row
 		for i := range shape[0] {
@@ -414,7 +416,7 @@ func (p *drawing) read(ctx context.Context, arr *ndarray.Array, o *plotJob, memo
 }
 
 // addCurves adds the arrays of --with to the line of the array at an address.
-func (j *plotJob) addCurves(ctx context.Context, p *drawing, address string, memory int64, width int) error {
+func (j *plotJob) addCurves(ctx context.Context, p *drawing, address string, r reduction) error {
 	if p.Kind != kindLine || len(p.Lines) != 1 {
 		return shell.Usagef("--with adds curves to the line of an array with one dimension, got %s of kind %s", address, p.Kind)
 	}
@@ -427,7 +429,7 @@ func (j *plotJob) addCurves(ctx context.Context, p *drawing, address string, mem
 	}
 	for _, x := range j.with {
 		names = append(names, x)
-		if err := j.addCurve(ctx, p, x, memory, width); err != nil {
+		if err := j.addCurve(ctx, p, x, r); err != nil {
 			return err
 		}
 	}
@@ -444,7 +446,7 @@ func (j *plotJob) addCurves(ctx context.Context, p *drawing, address string, mem
 	return nil
 }
 
-func (j *plotJob) addCurve(ctx context.Context, p *drawing, address string, memory int64, width int) (err error) {
+func (j *plotJob) addCurve(ctx context.Context, p *drawing, address string, r reduction) (err error) {
 	arr, err := j.OpenPart(ctx, address)
 	if err != nil {
 		return err
@@ -464,15 +466,15 @@ func (j *plotJob) addCurve(ctx context.Context, p *drawing, address string, memo
 	if err != nil {
 		return err
 	}
-	e, err := reduceLine(ctx, values, memory, width, j.log, func(int64) {})
+	e, err := r.line(ctx, values)
 	p.Lines = append(p.Lines, picture.Series{Envelope: e})
 	return errors.Join(err, closeValues())
 }
 
 // bound sets the range of values if --range is not given, and counts the values of a histogram.
-func (p *drawing) bound(ctx context.Context, arr *ndarray.Array, o *plotJob, memory int64, m *term.Meter) error {
+func (p *drawing) bound(ctx context.Context, arr *ndarray.Array, o *plotJob, m *term.Meter) error {
 	before := int64(0)
-	work := &ndarray.WorkOptions{Workers: o.job.Jobs, Memory: memory, Progress: func(p ndarray.Progress) { m.Update(before + p.DoneBytes) }}
+	work := &ndarray.WorkOptions{Workers: o.job.Jobs, Memory: o.job.Limit, Progress: func(p ndarray.Progress) { m.Update(before + p.DoneBytes) }}
 	var low, high float64
 	if p.Kind == kindHistogram {
 		sum, err := ndarray.Summarize(ctx, arr, work)
@@ -506,11 +508,9 @@ func (p *drawing) bound(ctx context.Context, arr *ndarray.Array, o *plotJob, mem
 // planes are the parts of an array at the indexes of its first dimension, as pictures.
 type planes struct {
 	*drawing
-	values        *ndarray.Array
-	memory        int64
-	width, height int
-	update        func(bytes int64)
-	done          int64
+	reduction
+	values *ndarray.Array
+	done   int64
 }
 
 // at reads the part at an index, and returns the name of the index: its coordinate.
@@ -523,12 +523,13 @@ func (s *planes) at(ctx context.Context, i int64) (f *picture.Picture, name stri
 	if err != nil {
 		return nil, "", err
 	}
-	progress := func(n int64) { s.update(s.done + n) }
+	r := s.reduction
+	r.progress = func(n int64) { s.progress(s.done + n) }
 	if s.Kind == kindHeat {
-		x.Grid, err = reduceGrid(ctx, plane, s.memory, s.height, s.width, s.Log, progress)
+		x.Grid, err = r.grid(ctx, plane)
 	} else {
 		var e *picture.Envelope
-		e, err = reduceLine(ctx, plane, s.memory, s.width, s.Log, progress)
+		e, err = r.line(ctx, plane)
 		x.Lines = []picture.Series{{Envelope: e}}
 	}
 	s.done += plane.NBytes()

@@ -12,6 +12,7 @@ import (
 	"github.com/hyperslab/hyperslab/internal/cf"
 	"github.com/hyperslab/hyperslab/internal/hdf5/dimscale"
 	"github.com/hyperslab/hyperslab/internal/picture"
+	"github.com/hyperslab/hyperslab/internal/location/locate"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -53,33 +54,38 @@ func floats(ctx context.Context, x shell.Reading, uniform bool, f func(r ndarray
 	})
 }
 
-// reduceGrid reduces an array of two axes to at most rows × columns cells, of logarithms if
-// log is set.
-func reduceGrid(ctx context.Context, arr *ndarray.Array, memory int64, rows, columns int, log bool, progress func(bytes int64)) (*picture.Grid, error) {
-	g := picture.NewGrid(arr.Shape(), rows, columns)
-	err := floats(ctx, shell.Reading{Arr: arr, Limit: drawnAtOnce(arr.DType(), memory), Progress: progress}, true, func(r ndarray.Region, values []float64) error {
-		if log {
+// reduction describes how arrays are reduced to pictures.
+type reduction struct {
+	memory        int64 // maximum bytes of the elements in memory
+	width, height int   // maximum number of cells or points
+	log           bool  // logarithms of the values
+	progress      func(bytes int64)
+}
+
+// each reads the elements of an array as numbers, piece by piece.
+func (o reduction) each(ctx context.Context, arr *ndarray.Array, add func(r ndarray.Region, values []float64)) error {
+	reading := shell.Reading{Arr: arr, Limit: drawnAtOnce(arr.DType(), o.memory), Progress: o.progress}
+	return floats(ctx, reading, true, func(r ndarray.Region, values []float64) error {
+		if o.log {
 			picture.Logarithms(values)
 		}
-		g.Add(r, values)
+		add(r, values)
 		return nil
 	})
+}
+
+// grid reduces an array of two axes to at most width × height cells.
+func (o reduction) grid(ctx context.Context, arr *ndarray.Array) (*picture.Grid, error) {
+	g := picture.NewGrid(arr.Shape(), o.height, o.width)
+	err := o.each(ctx, arr, g.Add)
 	g.Finish()
 	return g, err
 }
 
-// reduceLine reduces an array of one axis to at most n stretches, of logarithms if log is
-// set.
-func reduceLine(ctx context.Context, arr *ndarray.Array, memory int64, n int, log bool, progress func(bytes int64)) (*picture.Envelope, error) {
-	e := picture.NewEnvelope(arr.Shape()[0], n)
-	err := floats(ctx, shell.Reading{Arr: arr, Limit: drawnAtOnce(arr.DType(), memory), Progress: progress}, true, func(r ndarray.Region, values []float64) error {
-		if log {
-			picture.Logarithms(values)
-		}
-		e.Add(r, values)
-		return nil
-	})
-	return e, err
+// line reduces an array of one axis to at most width stretches.
+func (o reduction) line(ctx context.Context, arr *ndarray.Array) (*picture.Envelope, error) {
+	e := picture.NewEnvelope(arr.Shape()[0], o.width)
+	return e, o.each(ctx, arr, e.Add)
 }
 
 // axesOf returns names and coordinates of the axes of a part. The coordinates are the indexes in
@@ -101,9 +107,16 @@ func axesOf(ctx context.Context, a *shell.App, location string, p *shell.Part) (
 		if names := whole.Meta().AxisNames; names != nil {
 			name = names[k]
 		}
-		coordinates, units, err := coordinatesOf(ctx, a, p, location, name, length)
-		if err != nil {
-			return nil, err
+		var coordinates []float64
+		units := ""
+		if name != "" && length <= shell.LongestAxis {
+			at, err := shell.Beside(location, name)
+			if err != nil {
+				return nil, err
+			}
+			if coordinates, units, err = coordinatesOf(ctx, a, p, at, length); err != nil {
+				return nil, err
+			}
 		}
 		for i := range out {
 			along, err := p.Indexes(ctx, k, i)
@@ -142,17 +155,10 @@ func even(values []float64, at []int64) bool {
 	return step != 0
 }
 
-// coordinatesOf reads the array of that name in the group of the array at a location, if it has one
-// axis of that length and is numeric.
-func coordinatesOf(ctx context.Context, a *shell.App, p *shell.Part, location, name string, length int64) (values []float64, units string, err error) {
-	if name == "" || length > shell.LongestAxis {
-		return nil, "", nil
-	}
-	loc, err := shell.Beside(location, name)
-	if err != nil {
-		return nil, "", err
-	}
-	arr, err := a.OpenNear(ctx, p, loc)
+// coordinatesOf reads the array at a location in the file of a part, if it has one axis of that
+// length and is numeric.
+func coordinatesOf(ctx context.Context, a *shell.App, p *shell.Part, at locate.Location, length int64) (values []float64, units string, err error) {
+	arr, err := a.OpenNear(ctx, p, at)
 	if err != nil {
 		return nil, "", nil //nolint:nilerr // no such array: the axis has indexes
 	}

@@ -474,17 +474,17 @@ func viewPicture(ctx context.Context, arr *ndarray.Array, q *view.Request) (_ *p
 	}
 	defer func() { err = errors.Join(err, plane.Close()) }()
 	p.Shape = plane.Shape()
-	progress := func(int64) {}
-	rows, columns := q.Rows, q.Columns
+	r := reduction{memory: viewBytes, width: q.Columns, height: q.Rows, log: p.Log, progress: func(int64) {}}
 	if len(shown) == 2 {
 		if q.Slice.Column < q.Slice.Row {
-			rows, columns = columns, rows
+			r.width, r.height = r.height, r.width
 		}
-		if p.Grid, err = reduceGrid(ctx, plane, viewBytes, rows, columns, p.Log, progress); err != nil {
+		if p.Grid, err = r.grid(ctx, plane); err != nil {
 			return nil, err
 		}
 	} else {
-		e, err := reduceLine(ctx, plane, viewBytes, 2*columns, p.Log, progress)
+		r.width *= 2
+		e, err := r.line(ctx, plane)
 		p.Lines = []picture.Series{{Envelope: e}}
 		if err != nil {
 			return nil, err

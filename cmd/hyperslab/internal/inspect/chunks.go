@@ -139,25 +139,10 @@ func (j *chunksJob) run(ctx context.Context, address string) (err error) {
 		return ctx.Err()
 	}
 	lister := chunkLister{app: j.App, meta: m, grid: grid, add: add, all: j.count == 0}
-	switch {
-	case stored != nil:
+	if stored != nil {
 		err = lister.member(stored)
-	case m.Format == "hdf5" && j.Untrusted():
-		err = lister.plainHDF5(address)
-	case m.Format == "hdf5":
-		err = lister.hdf5(arr)
-	case m.Format == "bcolz":
-		err = lister.bcolz(ctx, m.Path, address)
-	default:
-		file := m.Path
-		if remote.IsURL(address) { // Path has no query
-			loc, lerr := locate.Parse(address)
-			if lerr != nil {
-				return lerr
-			}
-			file = loc.File
-		}
-		err = lister.frame(file, arr)
+	} else {
+		err = lister.list(ctx, address, arr)
 	}
 	if err != nil && !errors.Is(err, errEnough) {
 		return err
@@ -208,6 +193,28 @@ type chunkLister struct {
 // maxUnstored is the maximum number of chunks without stored bytes that are listed unless the user
 // asks for more. An index of 200 bytes can describe millions of such chunks, and each takes memory.
 const maxUnstored = 1 << 18
+
+// list lists the chunks of an array, which is nil in an untrusted file.
+func (l *chunkLister) list(ctx context.Context, address string, arr *ndarray.Array) error {
+	m := l.meta
+	switch {
+	case m.Format == "hdf5" && l.app.Untrusted():
+		return l.plainHDF5(address)
+	case m.Format == "hdf5":
+		return l.hdf5(arr)
+	case m.Format == "bcolz":
+		return l.bcolz(ctx, m.Path, address)
+	}
+	file := m.Path
+	if remote.IsURL(address) { // Path has no query
+		loc, err := locate.Parse(address)
+		if err != nil {
+			return err
+		}
+		file = loc.File
+	}
+	return l.frame(file, arr)
+}
 
 // doc returns the fields of a chunk that follow from its index and its sizes.
 func (l *chunkLister) doc(index []int64, stored, bytes int64) *ChunkDoc {

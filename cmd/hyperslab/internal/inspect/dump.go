@@ -112,20 +112,24 @@ a number out of range of the type, and for a missing integer of 8 bytes.` +
 	return cmd
 }
 
+// check checks the flags.
+func (j *dumpJob) check() error {
+	for _, f := range []struct {
+		name string
+		is   bool
+	}{{"--index", j.index}, {"--coords", j.coords}, {"--no-header", j.noHeader}, {"--csv-safe", j.csvSafe}} {
+		if f.is && !j.csv {
+			return shell.Usagef("%s requires --csv", f.name)
+		}
+	}
+	if j.npy && term.IsTerminal(j.Stdout) {
+		return shell.Usagef("--npy writes bytes that are not for a terminal; send them to a file or a program")
+	}
+	return shell.CheckProgress(j.progress)
+}
+
 func (j *dumpJob) run(ctx context.Context, address string) (err error) {
-	if j.index && !j.csv {
-		return shell.Usagef("--index requires --csv")
-	}
-	if j.coords && !j.csv {
-		return shell.Usagef("--coords requires --csv")
-	}
-	if j.noHeader && !j.csv {
-		return shell.Usagef("--no-header requires --csv")
-	}
-	if j.csvSafe && !j.csv {
-		return shell.Usagef("--csv-safe requires --csv")
-	}
-	if err := shell.CheckProgress(j.progress); err != nil {
+	if err := j.check(); err != nil {
 		return err
 	}
 	arr, err := j.OpenInTree(ctx, address)
@@ -149,9 +153,6 @@ func (j *dumpJob) run(ctx context.Context, address string) (err error) {
 		}
 		defer func() { j.NoteUndated(values) }()
 		j.Note("%s %s", j.Talk.Notice("hyperslab dump:"), cmp.Or(applied, "no attribute of the CF conventions changes the values"))
-	}
-	if j.npy && term.IsTerminal(j.Stdout) {
-		return shell.Usagef("--npy writes bytes that are not for a terminal; send them to a file or a program")
 	}
 	kind := j.progress
 	if kind == term.ProgressAuto && !term.IsFile(j.Stdout) { // a pager or another reader of the output may use the terminal
@@ -178,7 +179,7 @@ func (j *dumpJob) run(ctx context.Context, address string) (err error) {
 	case j.ndjson:
 		err = dumpLines(ctx, w, values, m.Update)
 	case j.csv:
-		err = dumpCSV(ctx, w, address, values, j, m.Update)
+		err = j.dumpCSV(ctx, w, address, values, m.Update)
 	case j.npy:
 		err = shell.DumpNPY(ctx, w, values, m.Update)
 	default:
@@ -244,16 +245,15 @@ func (j *dumpJob) dumpJSON(ctx context.Context, w *bufio.Writer, address string,
 	_, _ = w.WriteString(strings.TrimSuffix(head.String(), "null\n}\n")) // the writer keeps its first error
 	if m.Null {
 		_, _ = w.WriteString("null")
-	} else if err := writeNested(ctx, w, arr, "\n", "  ", progress); err != nil {
+	} else if err := writeNested(ctx, w, arr, progress); err != nil {
 		return err
 	}
 	_, err := w.WriteString("\n}\n")
 	return err
 }
 
-// writeNested writes the elements as nested arrays with line breaks and indentation. If newline and
-// indent are "", all of them are on one line.
-func writeNested(ctx context.Context, w *bufio.Writer, arr *ndarray.Array, newline, indent string, progress func(bytes int64)) error {
+// writeNested writes the elements as nested arrays with line breaks and indentation.
+func writeNested(ctx context.Context, w *bufio.Writer, arr *ndarray.Array, progress func(bytes int64)) error {
 	shape := arr.Shape()
 	rank := len(shape)
 	if arr.NumElems() == 0 {
@@ -266,7 +266,7 @@ func writeNested(ctx context.Context, w *bufio.Writer, arr *ndarray.Array, newli
 			open, closed := p.Begins(), p.Ends()
 			for k := open; k > 0; k-- {
 				if k < rank {
-					_, _ = w.WriteString(newline + strings.Repeat(indent, rank-k+1))
+					_, _ = w.WriteString("\n" + strings.Repeat("  ", rank-k+1))
 				}
 				_ = w.WriteByte('[')
 			}
@@ -274,13 +274,13 @@ func writeNested(ctx context.Context, w *bufio.Writer, arr *ndarray.Array, newli
 			_, _ = w.Write(text)
 			for k := 1; k <= closed; k++ {
 				if k > 1 {
-					_, _ = w.WriteString(newline + strings.Repeat(indent, rank-k+1))
+					_, _ = w.WriteString("\n" + strings.Repeat("  ", rank-k+1))
 				}
 				_ = w.WriteByte(']')
 			}
 			if closed < rank {
 				_ = w.WriteByte(',')
-				if closed == 0 || newline == "" {
+				if closed == 0 {
 					_ = w.WriteByte(' ')
 				}
 			}

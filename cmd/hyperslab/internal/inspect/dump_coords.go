@@ -50,7 +50,7 @@ func (j *dumpJob) coordsOf(ctx context.Context, address string, p *shell.Part) (
 		var cells []string
 		if m.AxisNames != nil && m.AxisNames[k] != "" {
 			name = m.AxisNames[k]
-			if cells, err = j.coordCells(ctx, p, location, k, name, length); err != nil {
+			if cells, err = j.coordCells(ctx, p, dimension{location, name, k, length}); err != nil {
 				return nil, err
 			}
 		}
@@ -60,16 +60,24 @@ func (j *dumpJob) coordsOf(ctx context.Context, address string, p *shell.Part) (
 	return c, nil
 }
 
+// dimension is one of an array.
+type dimension struct {
+	location string // of the array
+	name     string
+	axis     int
+	length   int64
+}
+
 // coordCells formats the coordinates of a dimension. It returns nil if there are none of that
 // length.
-func (j *dumpJob) coordCells(ctx context.Context, p *shell.Part, location string, axis int, name string, length int64) (cells []string, err error) {
-	arr, err := j.openCoords(ctx, p, location, axis, name, length)
+func (j *dumpJob) coordCells(ctx context.Context, p *shell.Part, of dimension) (cells []string, err error) {
+	arr, err := j.openCoords(ctx, p, of)
 	if arr == nil || err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, arr.Close()) }()
-	if length > shell.LongestAxis {
-		return nil, shell.Usagef("--coords: coordinates of %s: got %d, want at most %d", name, length, int64(shell.LongestAxis))
+	if of.length > shell.LongestAxis {
+		return nil, shell.Usagef("--coords: coordinates of %s: got %d, want at most %d", of.name, of.length, int64(shell.LongestAxis))
 	}
 	values := arr
 	if j.unpack {
@@ -92,17 +100,17 @@ func (j *dumpJob) coordCells(ctx context.Context, p *shell.Part, location string
 }
 
 // openCoords opens the coordinates of a dimension. It returns nil if there are none of that length.
-func (j *dumpJob) openCoords(ctx context.Context, p *shell.Part, location string, axis int, name string, length int64) (*ndarray.Array, error) {
-	at, err := shell.Beside(location, name)
+func (j *dumpJob) openCoords(ctx context.Context, p *shell.Part, of dimension) (*ndarray.Array, error) {
+	at, err := shell.Beside(of.location, of.name)
 	if err != nil {
 		return nil, err
 	}
 	candidates := []locate.Location{at}
 	for dir := path.Dir(at.Object); dir != "/" && dir != "."; {
 		dir = path.Dir(dir)
-		candidates = append(candidates, locate.Location{File: at.File, Object: path.Join(dir, name)})
+		candidates = append(candidates, locate.Location{File: at.File, Object: path.Join(dir, of.name)})
 	}
-	if scale, err := scalePath(j.App, p.Stored(), axis); err != nil {
+	if scale, err := scalePath(j.App, p.Stored(), of.axis); err != nil {
 		return nil, err
 	} else if scale != "" {
 		candidates = []locate.Location{{File: at.File, Object: scale}}
@@ -123,7 +131,7 @@ func (j *dumpJob) openCoords(ctx context.Context, p *shell.Part, location string
 		if dimscale.IsPlaceholder(attrs.List) {
 			return nil, arr.Close()
 		}
-		if len(shape) == 1 && shape[0] == length && (p.Whole().Format != string(hyperslab.HDF5) || dimscale.IsScale(attrs.List)) {
+		if len(shape) == 1 && shape[0] == of.length && (p.Whole().Format != string(hyperslab.HDF5) || dimscale.IsScale(attrs.List)) {
 			return arr, nil
 		}
 		if err := arr.Close(); err != nil {

@@ -19,11 +19,11 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
-// dumpCSV writes a header line, unless o.noHeader, and one line for each row of the last axis. For
-// structures it writes one line for each structure. With index, columns with the index of the first
-// value come first, one for each axis except the one along the line. With coords, each line has one
-// element after its coordinates. An empty cell is a NaT or a null.
-func dumpCSV(ctx context.Context, w *bufio.Writer, address string, arr *ndarray.Array, o *dumpJob, progress func(bytes int64)) error {
+// dumpCSV writes a header line, unless noHeader is set, and one line for each row of the last axis.
+// For structures it writes one line for each structure. With index, columns with the index of the
+// first value come first, one for each axis except the one along the line. With coords, each line
+// has one element after its coordinates. An empty cell is a NaT or a null.
+func (j *dumpJob) dumpCSV(ctx context.Context, w *bufio.Writer, address string, arr *ndarray.Array, progress func(bytes int64)) error {
 	d, shape := arr.DType(), arr.Shape()
 	records := d.Kind == ndarray.Struct
 	axes := len(shape) // number of index columns
@@ -31,50 +31,42 @@ func dumpCSV(ctx context.Context, w *bufio.Writer, address string, arr *ndarray.
 		axes--
 	}
 	out := csv.NewWriter(w)
-	if !o.noHeader && !arr.Meta().Null {
-		if err := o.writeHeader(out, w, address, arr, axes); err != nil {
+	if !j.noHeader && !arr.Meta().Null {
+		if err := j.writeHeader(out, w, address, arr, axes); err != nil {
 			return err
 		}
 	}
 	p := shell.NewPlace(shape)
 	var line []string
 	limit := int64(shell.OutputBlock)
-	if o.columns != nil { // the indexes of a block are in memory, too
+	if j.columns != nil { // the indexes of a block are in memory, too
 		size := int64(max(d.Size, 1))
 		limit = max(limit/(size+8*int64(len(shape)))*size, 1)
 	}
 	err := shell.EachText(ctx, arr, limit, progress, func(r ndarray.Region, e *shell.Batch) error {
-		if o.columns != nil {
-			if err := o.columns.block(ctx, r); err != nil {
+		if j.columns != nil {
+			if err := j.columns.block(ctx, r); err != nil {
 				return err
 			}
 		}
 		for i := range e.N {
-			if o.columns != nil {
-				line = o.columns.append(line, i)
+			if j.columns != nil {
+				line = j.columns.append(line, i)
 			}
-			if len(line) == 0 && o.index {
+			if len(line) == 0 && j.index {
 				for _, n := range p.Index[:axes] {
 					line = append(line, strconv.FormatInt(n, 10))
 				}
 			}
 			if records {
-				parts, err := d.Split(e.Bytes(i))
-				if err != nil {
+				var err error
+				if line, err = j.appendFields(line, d, e, i); err != nil {
 					return err
 				}
-				nulls := e.Fields(i)
-				for k, f := range d.Fields {
-					if nulls != nil && nulls[k] {
-						line = append(line, "")
-						continue
-					}
-					line = append(line, o.cell(f.Type, jsonform.Plain(f.Type, parts[k])))
-				}
 			} else {
-				line = append(line, o.cell(d, e.Plain(i)))
+				line = append(line, j.cell(d, e.Plain(i)))
 			}
-			if records || o.columns != nil || len(shape) < 2 || p.Ends() > 0 {
+			if records || j.columns != nil || len(shape) < 2 || p.Ends() > 0 {
 				if err := writeLine(out, w, line); err != nil {
 					return err
 				}
@@ -90,6 +82,23 @@ func dumpCSV(ctx context.Context, w *bufio.Writer, address string, arr *ndarray.
 	}
 	out.Flush()
 	return out.Error()
+}
+
+// appendFields adds the fields of structure i of a batch to a line.
+func (j *dumpJob) appendFields(line []string, d ndarray.DType, e *shell.Batch, i int) ([]string, error) {
+	parts, err := d.Split(e.Bytes(i))
+	if err != nil {
+		return line, err
+	}
+	nulls := e.Fields(i)
+	for k, f := range d.Fields {
+		if nulls != nil && nulls[k] {
+			line = append(line, "")
+			continue
+		}
+		line = append(line, j.cell(f.Type, jsonform.Plain(f.Type, parts[k])))
+	}
+	return line, nil
 }
 
 // writeHeader writes the names of the columns: those of the fields for structures, "column0",

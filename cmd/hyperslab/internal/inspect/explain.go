@@ -215,31 +215,44 @@ func openExplained(a *shell.App, address, as string) (_ *explained, err error) {
 		}
 	}
 	if file == nil {
-		if e.kind == "" {
-			e.kind = shell.AsBcolz
-			if _, err := os.Stat(filepath.Join(loc.File, cframe.IndexFile)); err == nil {
-				e.kind = shell.AsFrame
-			}
+		if err := e.openDirectory(loc.File, address); err != nil {
+			return nil, err
 		}
-		if e.kind != shell.AsBcolz && e.kind != shell.AsFrame {
-			return nil, shell.Usagef("--as %s: %s is a directory", as, loc.File)
-		}
-		e.dir = os.DirFS(loc.File)
-	} else {
-		if e.kind == "" {
-			e.kind, err = shell.SniffStructure(file, e.size)
-		}
-		if err == nil && e.kind == shell.AsHDF5 {
-			err = e.openMembers(file, loc.File)
-		}
+		return e, nil
 	}
-	if err == nil && e.object != "" && e.kind != shell.AsHDF5 {
-		err = shell.Usagef("%s: only HDF5 files have paths inside, this is a %s", address, e.kind)
+	if e.kind == "" {
+		e.kind, err = shell.SniffStructure(file, e.size)
 	}
-	if err != nil {
+	if err == nil && e.kind == shell.AsHDF5 {
+		err = e.openMembers(file, loc.File)
+	}
+	if err = cmp.Or(err, e.noPath(address)); err != nil {
 		return nil, errors.Join(ndarray.Wrap("explain", loc.File, err), e.close())
 	}
 	return e, nil
+}
+
+// openDirectory opens a directory, and determines its kind if that is not given.
+func (e *explained) openDirectory(name, address string) error {
+	if e.kind == "" {
+		e.kind = shell.AsBcolz
+		if _, err := os.Stat(filepath.Join(name, cframe.IndexFile)); err == nil {
+			e.kind = shell.AsFrame
+		}
+	}
+	if e.kind != shell.AsBcolz && e.kind != shell.AsFrame {
+		return shell.Usagef("--as %s: %s is a directory", e.kind, name)
+	}
+	e.dir = os.DirFS(name)
+	return ndarray.Wrap("explain", name, e.noPath(address))
+}
+
+// noPath returns an error for a path in a file that has none.
+func (e *explained) noPath(address string) error {
+	if e.object == "" || e.kind == shell.AsHDF5 {
+		return nil
+	}
+	return shell.Usagef("%s: only HDF5 files have paths inside, this is a %s", address, e.kind)
 }
 
 // openExplainedURL opens a file or directory at a URL.
@@ -419,7 +432,9 @@ func (j *explainJob) writeExplained(e *explained, root format.Field, at int64) e
 			count++
 		}
 	} else {
-		e.lines(w, j.Data, root, 0, j.depth, &count)
+		l := fieldLines{explained: e, w: w, paint: j.Data}
+		l.write(root, 0, j.depth)
+		count = l.wrong
 	}
 	if at >= 0 {
 		if err := e.dumpAround(w, at); err != nil {
@@ -438,8 +453,16 @@ func (j *explainJob) writeExplained(e *explained, root format.Field, at int64) e
 	return nil
 }
 
-// lines writes f and its parts, indented, and counts complaints.
-func (e *explained) lines(w *bufio.Writer, p term.Paint, f format.Field, depth, most int, wrong *int) {
+// fieldLines writes a line for each field.
+type fieldLines struct {
+	*explained
+	w     *bufio.Writer
+	paint term.Paint
+	wrong int // fields with errors
+}
+
+// write writes f and its parts, indented, and counts complaints.
+func (e *fieldLines) write(f format.Field, depth, most int) {
 	line := fmt.Sprintf("%10d %9d  %s", f.Offset, f.Length, pad(spacedHex(e.hex(f, hexBytes), f.Length > hexBytes), 3*hexBytes))
 	line += "  " + pad(strings.Repeat("  ", depth)+term.Safe(f.Name), 30) + "  " + term.Safe(f.Value)
 	if f.Meaning != "" {
@@ -447,20 +470,20 @@ func (e *explained) lines(w *bufio.Writer, p term.Paint, f format.Field, depth, 
 	}
 	line = strings.TrimRight(line, " ")
 	if f.Complaint != "" {
-		line += "  " + p.Failure("! "+term.Safe(f.Complaint))
-		*wrong++
+		line += "  " + e.paint.Failure("! "+term.Safe(f.Complaint))
+		e.wrong++
 	}
-	_, _ = w.WriteString(line + "\n")
+	_, _ = e.w.WriteString(line + "\n")
 	if most == 1 {
 		for _, c := range f.Fields {
 			for range c.Complaints() {
-				*wrong++
+				e.wrong++
 			}
 		}
 		return
 	}
 	for _, c := range f.Fields {
-		e.lines(w, p, c, depth+1, most-1, wrong)
+		e.write(c, depth+1, most-1)
 	}
 }
 

@@ -173,7 +173,7 @@ func (d *StorageDoc) hdf5(r io.ReaderAt, size int64) error {
 		}
 	}
 	d.Known = (*shell.JSONInt)(&listed)
-	draw, seen := allocations["draw"], make(map[h5file.Addr]bool)
+	seen := make(map[h5file.Addr]bool)
 	for e, err := range f.Walk() {
 		if err != nil {
 			return err
@@ -182,27 +182,35 @@ func (d *StorageDoc) hdf5(r io.ReaderAt, size int64) error {
 			continue
 		}
 		seen[e.Object.Addr] = true
-		layout := e.Object.Layout()
-		if layout == nil || e.Object.ExternalFiles() != nil {
-			continue
-		}
-		if layout.Class == h5file.Contiguous && layout.Addr.Defined() && layout.Size > 0 {
-			d.add(draw.kind, draw.meaning, int64(layout.Size))
-		}
-		if layout.Class != h5file.Chunked {
-			continue
-		}
-		for c, err := range e.Object.Chunks() {
-			if err == nil && c.Size > uint64(size) {
-				err = fmt.Errorf("%w: index entry of the chunk at %d: stored size: got %d bytes, want at most %d, the size of the file", ndarray.ErrCorrupt, c.Offset, c.Size, size)
-			}
-			if err != nil {
-				return err
-			}
-			d.add(draw.kind, draw.meaning, int64(c.Size))
+		if err := d.elements(e.Object, size); err != nil {
+			return err
 		}
 	}
 	d.Bytes, d.Free = shell.JSONInt(size), shell.JSONInt(max(size-d.used(), 0))
+	return nil
+}
+
+// elements adds the stored elements of an object of an HDF5 file.
+func (d *StorageDoc) elements(o *h5file.Object, size int64) error {
+	layout, draw := o.Layout(), allocations["draw"]
+	if layout == nil || o.ExternalFiles() != nil {
+		return nil
+	}
+	if layout.Class == h5file.Contiguous && layout.Addr.Defined() && layout.Size > 0 {
+		d.add(draw.kind, draw.meaning, int64(layout.Size))
+	}
+	if layout.Class != h5file.Chunked {
+		return nil
+	}
+	for c, err := range o.Chunks() {
+		if err == nil && c.Size > uint64(size) {
+			err = fmt.Errorf("%w: index entry of the chunk at %d: stored size: got %d bytes, want at most %d, the size of the file", ndarray.ErrCorrupt, c.Offset, c.Size, size)
+		}
+		if err != nil {
+			return err
+		}
+		d.add(draw.kind, draw.meaning, int64(c.Size))
+	}
 	return nil
 }
 

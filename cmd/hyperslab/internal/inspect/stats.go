@@ -156,7 +156,8 @@ func (j *statsJob) run(ctx context.Context, address string) (err error) {
 	if arr.DType().Kind == ndarray.Float && float64(float32(sum.Min)) == sum.Min && float64(float32(sum.Max)) == sum.Max {
 		digits = arr.DType() // not scaled
 	}
-	if err := writeStats(j.Stdout, j.Data, address, arr.Array, digits, applied, &sum); err != nil {
+	shown := shownStats{Summary: &sum, address: address, meta: arr.Meta(), digits: digits, applied: applied}
+	if err := shown.write(j.Stdout, j.Data); err != nil {
 		return err
 	}
 	if h == nil {
@@ -231,13 +232,22 @@ func newStatsDoc(address string, arr *ndarray.Array, s *ndarray.Summary, h *ndar
 	return d
 }
 
-func writeStats(w io.Writer, p term.Paint, address string, arr *ndarray.Array, of ndarray.DType, applied string, s *ndarray.Summary) error {
+// shownStats are the statistics of an array as text.
+type shownStats struct {
+	*ndarray.Summary
+	address string
+	meta    ndarray.Meta
+	digits  ndarray.DType // type that determines the significant digits
+	applied string        // attributes that change the values; "": none
+}
+
+func (s *shownStats) write(w io.Writer, p term.Paint) error {
 	t := term.Table{Keys: true}
-	t.Add("array", term.Safe(address))
-	t.Add("shape", shell.MetaShape(arr.Meta()))
-	t.Add("dtype", arr.DType().String())
-	if applied != "" {
-		t.Add("values", term.Safe(applied))
+	t.Add("array", term.Safe(s.address))
+	t.Add("shape", shell.MetaShape(s.meta))
+	t.Add("dtype", s.meta.DType.String())
+	if s.applied != "" {
+		t.Add("values", term.Safe(s.applied))
 	}
 	t.Add("count", strconv.FormatInt(s.Count, 10))
 	if s.NaNs > 0 {
@@ -247,7 +257,7 @@ func writeStats(w io.Writer, p term.Paint, address string, arr *ndarray.Array, o
 		if exact != nil {
 			return exact.String()
 		}
-		return realText(of, x)
+		return realText(s.digits, x)
 	}
 	if s.Count > 0 {
 		t.Add("min", number(s.MinInt, s.Min))

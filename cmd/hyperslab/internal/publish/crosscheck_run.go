@@ -114,6 +114,11 @@ func (j *crosscheckJob) check() error {
 	case j.explain < 0:
 		return shell.Usagef("-n %d: want 0 or more explanations", j.explain)
 	}
+	return cmp.Or(j.checkOutputs(), shell.CheckProgress(j.progress), checkAreas(j.options.Areas))
+}
+
+// checkOutputs checks the memory limit and the outputs, before any work is done.
+func (j *crosscheckJob) checkOutputs() error {
 	if j.memory != "" {
 		n, err := term.ParseBytes(j.memory)
 		switch {
@@ -124,7 +129,7 @@ func (j *crosscheckJob) check() error {
 		}
 		j.options.Memory = n
 	}
-	if j.reports != "" { // before any work is done
+	if j.reports != "" {
 		if _, err := os.Lstat(j.reports); err == nil {
 			return &ndarray.Error{Op: "create", Path: j.reports, Err: ndarray.ErrExists}
 		}
@@ -134,7 +139,7 @@ func (j *crosscheckJob) check() error {
 			return &ndarray.Error{Op: "create", Path: j.junit, Err: ndarray.ErrExists}
 		}
 	}
-	return cmp.Or(shell.CheckProgress(j.progress), checkAreas(j.options.Areas))
+	return nil
 }
 
 func (j *crosscheckJob) run(ctx context.Context, directory string) error {

@@ -159,41 +159,17 @@ func (b *BatchFlags) sources(ctx context.Context, stdin io.Reader, args []string
 	if b.null && b.list == "" {
 		return nil, Usagef("-0 (--null) requires --files-from")
 	}
-	var literal []string // names that are not patterns
 	names := slices.Clone(args)
+	var literal []string // names that are not patterns
 	if b.list != "" {
-		r := stdin
-		if b.list != "-" {
-			f, err := openInput(ctx, b.list)
-			if err != nil {
-				return nil, err
-			}
-			defer f.Close()
-			r = f
-		}
-		lines := bufio.NewScanner(Stoppable(ctx, r))
-		if b.null {
-			lines.Split(zeroEnded)
-		}
-		for count := 0; lines.Scan(); count++ {
-			if count%1024 == 0 && ctx.Err() != nil {
-				return nil, context.Cause(ctx)
-			}
-			if len(names)+len(literal) > mostSources {
-				return nil, Usagef("--files-from %s: more than %d names", b.list, mostSources)
-			}
-			switch line := lines.Text(); {
-			case b.null && line != "":
-				literal = append(literal, line)
-			case strings.TrimSuffix(line, "\r") != "":
-				names = append(names, strings.TrimSuffix(line, "\r"))
-			}
-		}
-		switch err := lines.Err(); {
-		case errors.Is(err, bufio.ErrTooLong):
-			return nil, Usagef("--files-from %s: a name of more than %d bytes; -0 is for lists whose names end in a zero byte", b.list, bufio.MaxScanTokenSize)
-		case err != nil:
+		more, err := b.readList(ctx, stdin, len(names))
+		if err != nil {
 			return nil, err
+		}
+		if b.null {
+			literal = more
+		} else {
+			names = append(names, more...)
 		}
 	}
 	var out []string
@@ -205,20 +181,9 @@ func (b *BatchFlags) sources(ctx context.Context, stdin io.Reader, args []string
 			out = append(out, name)
 			continue
 		}
-		found, err := glob(name)
-		if location, selection := SplitSelection(name); err == nil && len(found) == 0 && selection != "" { // the brackets are a selection, not a pattern
-			if found, err = glob(location); len(found) == 0 && !strings.ContainsAny(location, "*?[") {
-				found = []string{location}
-			}
-			for i := range found {
-				found[i] += selection
-			}
-		}
+		found, err := expand(name)
 		if err != nil {
-			return nil, Usagef("%s: %w", name, err)
-		}
-		if len(found) == 0 {
-			return nil, Usagef("%s matches no file", name)
+			return nil, err
 		}
 		out = append(out, found...)
 	}
@@ -226,6 +191,64 @@ func (b *BatchFlags) sources(ctx context.Context, stdin io.Reader, args []string
 		return nil, Usagef("no sources are named")
 	}
 	return out, nil
+}
+
+// expand returns the names that a pattern matches, which a selection may follow.
+func expand(name string) ([]string, error) {
+	found, err := glob(name)
+	if location, selection := SplitSelection(name); err == nil && len(found) == 0 && selection != "" { // the brackets are a selection, not a pattern
+		if found, err = glob(location); len(found) == 0 && !strings.ContainsAny(location, "*?[") {
+			found = []string{location}
+		}
+		for i := range found {
+			found[i] += selection
+		}
+	}
+	if err != nil {
+		return nil, Usagef("%s: %w", name, err)
+	}
+	if len(found) == 0 {
+		return nil, Usagef("%s matches no file", name)
+	}
+	return found, nil
+}
+
+// readList reads the names of --files-from. before is the number of names so far.
+func (b *BatchFlags) readList(ctx context.Context, stdin io.Reader, before int) (names []string, err error) {
+	r := stdin
+	if b.list != "-" {
+		f, err := openInput(ctx, b.list)
+		if err != nil {
+			return nil, err
+		}
+		defer f.Close()
+		r = f
+	}
+	lines := bufio.NewScanner(Stoppable(ctx, r))
+	if b.null {
+		lines.Split(zeroEnded)
+	}
+	for count := 0; lines.Scan(); count++ {
+		if count%1024 == 0 && ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		if before+len(names) > mostSources {
+			return nil, Usagef("--files-from %s: more than %d names", b.list, mostSources)
+		}
+		name := lines.Text()
+		if !b.null {
+			name = strings.TrimSuffix(name, "\r")
+		}
+		if name != "" {
+			names = append(names, name)
+		}
+	}
+	if err := lines.Err(); errors.Is(err, bufio.ErrTooLong) {
+		return nil, Usagef("--files-from %s: a name of more than %d bytes; -0 is for lists whose names end in a zero byte", b.list, bufio.MaxScanTokenSize)
+	} else if err != nil {
+		return nil, err
+	}
+	return names, nil
 }
 
 // zeroEnded is a split function like bufio.ScanLines for names that end with a zero byte.

@@ -1,5 +1,5 @@
-// Completion of paths inside files, of fields and attributes, and of values of flags. cobra does the rest, and the shell
-// completes files.
+// Completion of paths inside files, of fields and attributes, and of values of flags. cobra does
+// the rest, and the shell completes files.
 
 package shell
 

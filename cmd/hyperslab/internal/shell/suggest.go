@@ -230,7 +230,7 @@ func FlagError(cmd *cobra.Command, err error) error {
 	return Usagef("unknown flag: -%s%s", name, meant(otherCase(cmd, name)))
 }
 
-// wantOf describes the values of a type of flag; "" for texts.
+// wantOf describes the values of a type of flag; "" for strings.
 func wantOf(kind string) string {
 	switch kind {
 	case "int", "int64":

@@ -84,6 +84,22 @@ func (v *viewer) letter(s string) {
 			v.slice.Row, v.slice.Column = v.slice.Column, v.slice.Row
 			v.reset()
 		}
+	case "j":
+		v.arrow(tcell.KeyDown)
+	case "k":
+		v.arrow(tcell.KeyUp)
+	case "h":
+		v.arrow(tcell.KeyLeft)
+	case "l":
+		v.arrow(tcell.KeyRight)
+	default:
+		v.lookKey(s)
+	}
+}
+
+// lookKey handles a key that changes how values are drawn.
+func (v *viewer) lookKey(s string) {
+	switch s {
 	case "c":
 		i := slices.Index(v.Gradients, v.look.Colors)
 		v.look.Colors = v.Gradients[(i+1)%len(v.Gradients)]
@@ -94,14 +110,6 @@ func (v *viewer) letter(s string) {
 	case "%":
 		v.look.Clip = !v.look.Clip
 		v.changed()
-	case "j":
-		v.arrow(tcell.KeyDown)
-	case "k":
-		v.arrow(tcell.KeyUp)
-	case "h":
-		v.arrow(tcell.KeyLeft)
-	case "l":
-		v.arrow(tcell.KeyRight)
 	}
 }
 
