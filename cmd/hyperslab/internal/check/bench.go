@@ -95,12 +95,16 @@ speed of --storage MB/s.` + shell.AddressHelp + shell.TwoArguments + shell.Slice
 	}
 	f := cmd.Flags()
 	f.StringVar(&j.format, "format", string(hyperslab.B2ND), "`FORMAT` to store it in: b2nd or hdf5")
-	f.StringSliceVar(&j.codecs, "codec", nil, "`CODECS`; of b2nd lz4, lz4hc, zstd and zlib are tried, of hdf5 deflate, zstd, lz4, lzf and blosc2/zstd")
+	f.StringSliceVar(&j.codecs, "codec", nil,
+		"`CODECS`; of b2nd lz4, lz4hc, zstd and zlib are tried, of hdf5 deflate, zstd, lz4, lzf and blosc2/zstd")
 	f.IntSliceVar(&j.levels, "level", nil, "`LEVELS` of codecs that have levels (default 1,5,9)")
 	f.StringSliceVar(&j.shuffles, "shuffle", []string{"byte", "bit"}, "`KINDS` of shuffle: none, byte and bit")
-	f.StringArrayVar(&j.chunks, "chunks", nil, "`SHAPE` of a chunk; may be given several times (default: that of the array, and that of the format)")
-	f.StringVar(&j.sample, "sample", "32MiB", "maximum `BYTES` of the part in the middle of the array that is measured; also at most a ninth of --memory")
-	f.Float64VarP(&j.seconds, "seconds", "i", 0.2, "minimum `SECONDS` of writing, and of reading, for each measurement; the best run counts")
+	f.StringArrayVar(&j.chunks, "chunks", nil,
+		"`SHAPE` of a chunk; may be given several times (default: that of the array, and that of the format)")
+	f.StringVar(&j.sample, "sample", "32MiB",
+		"maximum `BYTES` of the part in the middle of the array that is measured; also at most a ninth of --memory")
+	f.Float64VarP(&j.seconds, "seconds", "i", 0.2,
+		"minimum `SECONDS` of writing, and of reading, for each measurement; the best run counts")
 	f.StringVar(&j.goal, "for", goalBalance, "`GOAL` of the recommendation: speed, ratio or balance")
 	f.Float64Var(&j.storage, "storage", 500, "for balance: speed of the storage in `MB/S`")
 	f.StringVar(&j.plot, "plot", "", "also draw ratio against speed into `FILE`.png or FILE.svg")
@@ -183,7 +187,8 @@ func (j *benchJob) run(ctx context.Context, address string) (err error) {
 		most = min(most, memory/(3+shell.ChunkCopies))
 		budget = memory - 3*most
 	}
-	t, err := convert.NewTrial(ctx, src.Array, convert.TrialOptions{Format: hyperslab.Format(j.format), Bytes: most, Jobs: j.job.Jobs, Memory: budget})
+	t, err := convert.NewTrial(ctx, src.Array, convert.TrialOptions{Format: hyperslab.Format(j.format), Bytes: most, Jobs: j.job.Jobs,
+		Memory: budget})
 	if err != nil {
 		return err
 	}
@@ -201,8 +206,10 @@ func (j *benchJob) run(ctx context.Context, address string) (err error) {
 	}
 	t.Jobs = j.job.Jobs
 	doc := BenchDoc{
-		Schema: shell.SchemaBench, Address: address, Format: j.format, DType: t.Spec.DType.String(), SampleShape: shell.JSONShape(t.Spec.Shape),
-		SampleBytes: shell.JSONInt(len(t.Data)), Workers: shell.Goroutines(t.Jobs), Goal: j.goal, StorageSpeed: shell.JSONFloat(j.storage), Rows: []convert.BenchRow{},
+		Schema: shell.SchemaBench, Address: address, Format: j.format, DType: t.Spec.DType.String(),
+		SampleShape: shell.JSONShape(t.Spec.Shape),
+		SampleBytes: shell.JSONInt(len(t.Data)), Workers: shell.Goroutines(t.Jobs), Goal: j.goal, StorageSpeed: shell.JSONFloat(j.storage),
+		Rows: []convert.BenchRow{},
 	}
 	m := term.NewMeter(j.job.Progress, j.Stderr, "bench", 0, time.Now)
 	for i, way := range ways {

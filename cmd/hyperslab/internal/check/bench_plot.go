@@ -30,7 +30,8 @@ var benchGlyphs = map[string]draw.GlyphDrawer{
 }
 
 // benchDashes distinguish chunk shapes.
-var benchDashes = [][]vg.Length{nil, {vg.Points(5), vg.Points(3)}, {vg.Points(1.5), vg.Points(2.5)}, {vg.Points(8), vg.Points(3), vg.Points(1.5), vg.Points(3)}}
+var benchDashes = [][]vg.Length{nil, {vg.Points(5), vg.Points(3)}, {vg.Points(1.5), vg.Points(2.5)},
+	{vg.Points(8), vg.Points(3), vg.Points(1.5), vg.Points(3)}}
 
 // speedTicks are ticks at powers of ten with labels, and marks between them. If fewer than two
 // labels are visible, 2, 3 and 5 times a power of ten have labels, too. If these are still fewer
@@ -159,11 +160,13 @@ func (d *BenchDoc) panel(title string, speed func(convert.BenchRow) float64, leg
 		legend.Add(codec, &plotter.Line{LineStyle: s})
 	}
 	for _, shuffle := range shuffles {
-		legend.Add("shuffle "+shuffle, &plotter.Scatter{GlyphStyle: draw.GlyphStyle{Color: grey, Radius: vg.Points(3.5), Shape: benchGlyphs[shuffle]}})
+		legend.Add("shuffle "+shuffle,
+			&plotter.Scatter{GlyphStyle: draw.GlyphStyle{Color: grey, Radius: vg.Points(3.5), Shape: benchGlyphs[shuffle]}})
 	}
 	for i, grid := range grids {
 		if len(grids) > 1 {
-			legend.Add("chunks "+grid, &plotter.Line{LineStyle: draw.LineStyle{Color: grey, Width: vg.Points(1.2), Dashes: benchDashes[i%len(benchDashes)]}})
+			legend.Add("chunks "+grid, &plotter.Line{LineStyle: draw.LineStyle{Color: grey, Width: vg.Points(1.2),
+				Dashes: benchDashes[i%len(benchDashes)]}})
 		}
 	}
 	if d.Best != nil {

@@ -129,7 +129,8 @@ func (row *CloudRow) examine(ctx context.Context, source string) (err error) {
 	row.Metadata, row.Requests = shell.JSONInt(l.Bytes), shell.JSONInt(l.Requests)
 	if l.Requests > convert.MostCloudOpening {
 		row.Problems = append(row.Problems, CloudProblem{
-			Problem: fmt.Sprintf("metadata: got %d requests, want at most %d", l.Requests, convert.MostCloudOpening), Fix: "hyperslab repack --cloud",
+			Problem: fmt.Sprintf("metadata: got %d requests, want at most %d", l.Requests, convert.MostCloudOpening),
+			Fix:     "hyperslab repack --cloud",
 		})
 	}
 	seen := make(map[h5file.Addr]bool)
@@ -139,7 +140,8 @@ func (row *CloudRow) examine(ctx context.Context, source string) (err error) {
 			return err
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
-		case e.Object == nil || seen[e.Object.Addr] || e.Object.Layout() == nil || e.Object.Dataspace() == nil || e.Object.Datatype() == nil:
+		case e.Object == nil || seen[e.Object.Addr] || e.Object.Layout() == nil || e.Object.Dataspace() == nil ||
+			e.Object.Datatype() == nil:
 			continue
 		}
 		seen[e.Object.Addr] = true
@@ -186,7 +188,8 @@ func (row *CloudRow) array(path string, o *h5file.Object) error {
 			text = fmt.Sprintf("chunks of %s: want at least %s", term.FormatBytes(int64(size)), term.FormatBytes(convert.LeastCloudChunk))
 		}
 		if text != "" {
-			row.Problems = append(row.Problems, CloudProblem{Object: &d.Path, Problem: text, Fix: "hyperslab repack --cloud, with --access SHAPE for the shape of a typical read"})
+			row.Problems = append(row.Problems, CloudProblem{Object: &d.Path, Problem: text,
+				Fix: "hyperslab repack --cloud, with --access SHAPE for the shape of a typical read"})
 		}
 	}
 	row.Arrays = append(row.Arrays, d)
@@ -211,7 +214,8 @@ func (row *CloudRow) write(a *shell.App, o *verifyJob) error {
 	if row.Page != nil {
 		space = "pages of " + term.FormatBytes(int64(*row.Page))
 	}
-	_, err := fmt.Fprintf(a.Stdout, "%s: %s, %s, metadata %s in %s\n", term.Safe(row.Path), term.Plural(int64(len(row.Arrays)), "array"), space,
+	_, err := fmt.Fprintf(a.Stdout, "%s: %s, %s, metadata %s in %s\n", term.Safe(row.Path), term.Plural(int64(len(row.Arrays)), "array"),
+		space,
 		term.FormatBytes(int64(row.Metadata)), term.Plural(int64(row.Requests), "request"))
 	for i, p := range row.Problems {
 		if i == o.most && o.most > 0 {

@@ -55,7 +55,8 @@ func (j *diffJob) diffTrees(ctx context.Context, pathA, pathB string, trees [2]*
 	start := time.Now()
 	m := term.NewMeter(j.job.Progress, j.Stderr, "diff", 0, time.Now)
 	options := &hyperslab.CompareOptions{
-		CompareOptions: *opts, ValuesOnly: j.valuesOnly, Encoding: j.encoding, Converted: j.converted, ExcludeUnsupported: j.attrs.Unsupported,
+		CompareOptions: *opts, ValuesOnly: j.valuesOnly, Encoding: j.encoding, Converted: j.converted,
+		ExcludeUnsupported: j.attrs.Unsupported,
 		Exclude: func(path string) bool {
 			return slices.ContainsFunc(j.exclude, func(x string) bool { return path == "/"+strings.Trim(x, "/") })
 		},
@@ -87,7 +88,8 @@ func (j *diffJob) diffTrees(ctx context.Context, pathA, pathB string, trees [2]*
 		return &shell.ExitError{Code: shell.ExitPartly}
 	case len(r.NotCompared) > 0:
 		return &shell.ExitError{Code: shell.ExitPartly, Err: shell.SummaryError(fmt.Sprintf(
-			"%s of %s and %s not compared\n  --exclude PATH leaves them out", term.Plural(int64(len(r.NotCompared)), "object"), pathA, pathB))}
+			"%s of %s and %s not compared\n  --exclude PATH leaves them out", term.Plural(int64(len(r.NotCompared)), "object"), pathA,
+			pathB))}
 	}
 	return nil
 }
@@ -138,7 +140,8 @@ func (j *diffJob) newObjectDiff(pathA, pathB string, d *hyperslab.Difference) Ob
 		both(otherEncoding, encodingText(d.Array.A), encodingText(d.Array.B))
 	case d.Array != nil:
 		array := j.newDiffDoc(&diffResult{
-			a: objectAddress(pathA, d.A), b: objectAddress(pathB, d.B), Comparison: d.Array, excluded: append([]string{}, d.ExcludedAttrs...), took: d.Time,
+			a: objectAddress(pathA, d.A), b: objectAddress(pathB, d.B), Comparison: d.Array,
+			excluded: append([]string{}, d.ExcludedAttrs...), took: d.Time,
 		})
 		doc.Problem, doc.Array = otherArray, &array
 	case d.A.Kind == hyperslab.Group:
@@ -209,7 +212,8 @@ func (j *diffJob) reportTrees(doc *DiffTreeDoc, took time.Duration) error {
 			attrs = x.Attributes
 		}
 		for _, at := range attrs {
-			t.Add(term.Safe(d.Path), attributeWord(at.Problem), attributeName(at.Name), orText(text(at.A), "missing"), orText(text(at.B), "missing"))
+			t.Add(term.Safe(d.Path), attributeWord(at.Problem), attributeName(at.Name), orText(text(at.A), "missing"),
+				orText(text(at.B), "missing"))
 		}
 	}
 	if err := t.Write(j.Stdout, j.Data); err != nil {

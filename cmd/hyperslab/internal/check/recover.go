@@ -193,21 +193,25 @@ func (j *recoverJob) planRecovery(source, target string) error {
 		}
 		format = string(f)
 	}
-	j.Note("would read all of %s as %s, %s, and write the readable part to %s", term.Safe(source), format, term.FormatBytes(size), term.Safe(target))
+	j.Note("would read all of %s as %s, %s, and write the readable part to %s", term.Safe(source), format, term.FormatBytes(size),
+		term.Safe(target))
 	if !j.json {
 		return nil
 	}
 	return j.WriteJSON(j.Stdout, shell.DoneDoc{
-		Schema: shell.SchemaDone, Command: "recover", Arguments: []string{source, target}, DryRun: true, Seconds: shell.Seconds(time.Since(start)),
+		Schema: shell.SchemaDone, Command: "recover", Arguments: []string{source, target}, DryRun: true,
+		Seconds: shell.Seconds(time.Since(start)),
 	})
 }
 
 func newRecoverDoc(r *hyperslab.RecoverReport, took time.Duration) *RecoverDoc {
 	d := &RecoverDoc{
 		Schema: shell.SchemaRecover, Source: r.Source, Target: r.Destination, Format: string(r.Format), Whole: r.Complete,
-		Arrays: shell.JSONInt(r.Arrays), Chunks: shell.JSONInt(r.Chunks), Certain: shell.JSONInt(r.Certain), Unverified: shell.JSONInt(r.Unverified), Guessed: shell.JSONInt(r.Guessed),
-		Lost: shell.JSONInt(r.Lost), LostObjects: shell.JSONInt(r.LostObjects), NumFindings: shell.JSONInt(r.NumFindings), Findings: []FindingDoc{},
-		Seconds: shell.Seconds(took),
+		Arrays: shell.JSONInt(r.Arrays), Chunks: shell.JSONInt(r.Chunks), Certain: shell.JSONInt(r.Certain),
+		Unverified: shell.JSONInt(r.Unverified), Guessed: shell.JSONInt(r.Guessed),
+		Lost: shell.JSONInt(r.Lost), LostObjects: shell.JSONInt(r.LostObjects), NumFindings: shell.JSONInt(r.NumFindings),
+		Findings: []FindingDoc{},
+		Seconds:  shell.Seconds(took),
 	}
 	for _, f := range r.Findings {
 		doc := FindingDoc{Certainty: f.Certainty, Object: shell.OrNull(f.Object), What: f.What, Text: f.Err.Error()}
@@ -234,7 +238,8 @@ func (j *recoverJob) tellRecovery(r *hyperslab.RecoverReport, quiet bool) error 
 			j.Note("and %d more; -n 0 lists all", more)
 		}
 	}
-	line := fmt.Sprintf("%s: %s, %s: %d certain, %d unverified, %d guessed, %d lost", term.Safe(r.Destination), term.Plural(r.Arrays, "array"), term.Plural(r.Chunks+r.Lost, "chunk"), r.Certain, r.Unverified, r.Guessed, r.Lost)
+	line := fmt.Sprintf("%s: %s, %s: %d certain, %d unverified, %d guessed, %d lost", term.Safe(r.Destination),
+		term.Plural(r.Arrays, "array"), term.Plural(r.Chunks+r.Lost, "chunk"), r.Certain, r.Unverified, r.Guessed, r.Lost)
 	if r.LostObjects > 0 {
 		line += ", and " + term.Plural(r.LostObjects, "object") + " lost"
 	}

@@ -142,7 +142,8 @@ func readRepairPlan(path string) (*hyperslab.RepairPlan, error) {
 	dec.DisallowUnknownFields()
 	err = dec.Decode(&d)
 	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-		return nil, shell.Usagef("--plan %s: offset %d: got a JSON %s, want a document of recover --repair --json", path, wrong.Offset, wrong.Value)
+		return nil, shell.Usagef("--plan %s: offset %d: got a JSON %s, want a document of recover --repair --json", path, wrong.Offset,
+			wrong.Value)
 	}
 	if err == nil && dec.More() {
 		err = fmt.Errorf("got more bytes after the document, at offset %d, want its end", dec.InputOffset())
@@ -171,10 +172,12 @@ func readRepairPlan(path string) (*hyperslab.RepairPlan, error) {
 }
 
 func newRepairDoc(p *hyperslab.RepairPlan, source string, took time.Duration) *RepairDoc {
-	d := &RepairDoc{Schema: shell.SchemaRepair, Source: source, Size: shell.JSONInt(p.Size), Digest: p.Digest, Result: p.Result, Changes: []ChangeDoc{}, Seconds: shell.Seconds(took)}
+	d := &RepairDoc{Schema: shell.SchemaRepair, Source: source, Size: shell.JSONInt(p.Size), Digest: p.Digest, Result: p.Result,
+		Changes: []ChangeDoc{}, Seconds: shell.Seconds(took)}
 	for _, c := range p.Changes {
 		d.Changes = append(d.Changes, ChangeDoc{
-			Offset: shell.JSONInt(c.Offset), Length: shell.JSONInt(len(c.New)), Old: hex.EncodeToString(c.Old), New: hex.EncodeToString(c.New),
+			Offset: shell.JSONInt(c.Offset), Length: shell.JSONInt(len(c.New)), Old: hex.EncodeToString(c.Old),
+			New:       hex.EncodeToString(c.New),
 			Structure: c.Structure, Object: shell.OrNull(c.Object), Certain: c.Certain, Reason: c.Reason,
 		})
 	}

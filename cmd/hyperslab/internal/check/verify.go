@@ -190,7 +190,8 @@ were not checked.` + shell.BatchHelp,
 	f.StringVar(&j.format, "format", "", "`FORMAT` of files with a corrupt beginning: b2nd, hdf5 or bcolz")
 	f.IntVarP(&j.most, "limit", "n", 20, "list at most `N` errors of a file, with 3 consequences of each; all if 0")
 	f.BoolVarP(&j.recursive, "recursive", "r", false, "show the verdict of each member of a directory, and totals")
-	j.batch.AddList(cmd, "also the files that `FILE` lists, one per line; - is standard input", "continue after a file that cannot be checked")
+	j.batch.AddList(cmd, "also the files that `FILE` lists, one per line; - is standard input",
+		"continue after a file that cannot be checked")
 	f.BoolVar(&j.cloud, "cloud", false, "report the layout for reads from an object store, and check no values")
 	shell.CompleteWords(cmd, "digests", "write", "check")
 	shell.JSONFlag(cmd, &j.json)
@@ -204,7 +205,8 @@ func (j *verifyJob) options() (*hyperslab.VerifyOptions, error) {
 		return nil, err
 	}
 	v := &hyperslab.VerifyOptions{
-		Format: hyperslab.Format(j.format), Workers: j.job.Jobs, Untrusted: j.untrusted, Isolated: j.sandbox, Memory: memory, MaxFindings: max(j.most, mostFindings),
+		Format: hyperslab.Format(j.format), Workers: j.job.Jobs, Untrusted: j.untrusted, Isolated: j.sandbox, Memory: memory,
+		MaxFindings: max(j.most, mostFindings),
 	}
 	if j.job.Given && !j.sandbox {
 		return nil, shell.Usagef("--memory %s is the limit of the sandbox, which --sandbox=false turns off", j.job.Memory)
@@ -308,8 +310,10 @@ func (d *VerifyDoc) add(row VerifyFile) {
 
 // printTotals writes the totals of a run in one line.
 func (j *verifyJob) printTotals(t *verifyTotals) {
-	fmt.Fprintf(j.Stdout, "%s: %d valid, %d corrupt, %d not or partly checked (%s, %s checked, %s decoded)\n", term.Plural(int64(t.Files), "file"),
-		t.Valid, t.Corrupt, t.NotChecked, term.Plural(int64(t.Arrays), "array"), term.Plural(int64(t.Chunks), "chunk"), term.FormatBytes(int64(t.DecodedBytes)))
+	fmt.Fprintf(j.Stdout, "%s: %d valid, %d corrupt, %d not or partly checked (%s, %s checked, %s decoded)\n",
+		term.Plural(int64(t.Files), "file"),
+		t.Valid, t.Corrupt, t.NotChecked, term.Plural(int64(t.Arrays), "array"), term.Plural(int64(t.Chunks), "chunk"),
+		term.FormatBytes(int64(t.DecodedBytes)))
 }
 
 // verifySource verifies a file, or a local copy of the file at a URL.
@@ -332,7 +336,8 @@ func verifySource(ctx context.Context, source string, v *hyperslab.VerifyOptions
 // 0.
 func (row *VerifyFile) fill(r *hyperslab.VerifyReport, most int) {
 	row.Format = shell.OrNull(string(r.Format))
-	row.Arrays, row.Chunks, row.DecodedBytes, row.StoredBytes = shell.JSONInt(r.Arrays), shell.JSONInt(r.Chunks), shell.JSONInt(r.DecodedBytes), shell.JSONInt(r.StoredBytes)
+	row.Arrays, row.Chunks = shell.JSONInt(r.Arrays), shell.JSONInt(r.Chunks)
+	row.DecodedBytes, row.StoredBytes = shell.JSONInt(r.DecodedBytes), shell.JSONInt(r.StoredBytes)
 	row.Verified = r.ValuesVerified
 	row.Checksums, row.Digests = shell.JSONInt(r.Checksums), shell.JSONInt(r.Digests)
 	row.NumFindings, row.NumUnchecked = shell.JSONInt(r.NumFindings), shell.JSONInt(r.NumUnchecked)
@@ -391,7 +396,8 @@ func verifyCode(r *hyperslab.VerifyReport) int {
 }
 
 func newPlaceDoc(p hyperslab.Finding) PlaceDoc {
-	d := PlaceDoc{Object: shell.OrNull(p.Object), Structure: p.What, File: shell.OrNull(p.File), Index: shell.JSONShape(p.Coords), Error: p.Err.Error(), Consequences: []PlaceDoc{}}
+	d := PlaceDoc{Object: shell.OrNull(p.Object), Structure: p.What, File: shell.OrNull(p.File), Index: shell.JSONShape(p.Coords),
+		Error: p.Err.Error(), Consequences: []PlaceDoc{}}
 	if p.Offset >= 0 {
 		d.Offset = (*shell.JSONInt)(&p.Offset)
 	}
@@ -406,7 +412,8 @@ func (j *verifyJob) printVerdict(row *VerifyFile, r *hyperslab.VerifyReport) {
 	if j.job.Quiet && row.Verdict == verdictValid {
 		return
 	}
-	facts := []string{term.Plural(r.Arrays, "array"), term.Plural(r.Chunks, "chunk") + " checked", term.FormatBytes(r.DecodedBytes) + " decoded"}
+	facts := []string{term.Plural(r.Arrays, "array"), term.Plural(r.Chunks, "chunk") + " checked",
+		term.FormatBytes(r.DecodedBytes) + " decoded"}
 	if r.Checksums > 0 {
 		facts = append(facts, term.Plural(r.Checksums, "checksum"))
 	}

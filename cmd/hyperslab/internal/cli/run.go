@@ -115,7 +115,8 @@ files stay), 130 and 143 interrupted (temporary files are removed first).`,
 	root.SetFlagErrorFunc(shell.FlagError)
 	root.Flags().Bool("version", false, "show the version")
 	root.PersistentFlags().StringVar(&a.Color, "color", a.Color, "colour headings and messages `WHEN`: auto, always or never")
-	root.PersistentFlags().StringArrayVar(&plugins, "plugin-path", nil, "allow HDF5 to load filters that a file names from `DIR`; their code runs in this process; may be given several times")
+	root.PersistentFlags().StringArrayVar(&plugins, "plugin-path", nil,
+		"allow HDF5 to load filters that a file names from `DIR`; their code runs in this process; may be given several times")
 	a.Remote.Add(root)
 	root.SetOut(&a.Help)
 	root.SetErr(a.Stderr)

@@ -110,7 +110,8 @@ func (j *appendJob) run(ctx context.Context, target string, sources []string) (e
 	}
 	var shape []int64
 	err = j.edit.edit(ctx, loc.File, func(file string) (err error) {
-		dst, err := j.Open(ctx, locate.Location{File: file, Object: loc.Object}.String(), hyperslab.OpenOptions{Write: true, AllowLossy: j.allowLossy})
+		dst, err := j.Open(ctx, locate.Location{File: file, Object: loc.Object}.String(),
+			hyperslab.OpenOptions{Write: true, AllowLossy: j.allowLossy})
 		if err != nil {
 			return err
 		}
@@ -140,7 +141,8 @@ func (j *appendJob) run(ctx context.Context, target string, sources []string) (e
 		j.Note("%s: elements that the lossy filter changed: %d", term.Safe(target), *j.changed)
 	}
 	if err == nil && !j.job.Quiet {
-		j.Note("%s: %s, %s in %v", term.Safe(target), term.FormatShape(shape), term.FormatBytes(bytes), time.Since(start).Round(time.Millisecond))
+		j.Note("%s: %s, %s in %v", term.Safe(target), term.FormatShape(shape), term.FormatBytes(bytes),
+			time.Since(start).Round(time.Millisecond))
 	}
 	return err
 }
@@ -176,7 +178,8 @@ func forecastAppend(ctx context.Context, from []*ndarray.Array, into ndarray.Met
 
 // appendable checks all sources against the target before it is changed. It returns the target's
 // metadata and the bytes of the sources.
-func (j *appendJob) appendable(ctx context.Context, target string, from []*ndarray.Array, fit func(string, ndarray.Meta) error) (m ndarray.Meta, bytes int64, err error) {
+func (j *appendJob) appendable(ctx context.Context, target string, from []*ndarray.Array,
+	fit func(string, ndarray.Meta) error) (m ndarray.Meta, bytes int64, err error) {
 	axis := j.axis
 	dst, err := j.Open(ctx, target, hyperslab.OpenOptions{})
 	if err != nil {
@@ -208,10 +211,12 @@ func (j *appendJob) appendable(ctx context.Context, target string, from []*ndarr
 		bytes += shell.AllBytes(src)
 	}
 	if m.MaxShape == nil && m.Format == string(hyperslab.HDF5) {
-		return m, 0, shell.Usagef("%w: %s cannot grow, its shape is fixed; hyperslab repack --grow %d makes one that can", ndarray.ErrShape, target, axis)
+		return m, 0, shell.Usagef("%w: %s cannot grow, its shape is fixed; hyperslab repack --grow %d makes one that can", ndarray.ErrShape,
+			target, axis)
 	}
 	if m.MaxShape != nil && m.MaxShape[axis] != ndarray.Unlimited && length > m.MaxShape[axis] {
-		return m, 0, shell.Usagef("%w: axis %d of %s would become %d long, its maximum is %d", ndarray.ErrShape, axis, target, length, m.MaxShape[axis])
+		return m, 0, shell.Usagef("%w: axis %d of %s would become %d long, its maximum is %d", ndarray.ErrShape, axis, target, length,
+			m.MaxShape[axis])
 	}
 	return m, bytes, nil
 }

@@ -200,7 +200,8 @@ func attrLine(a ndarray.Attr) string {
 		candidates = []string{text, literal}
 	}
 	for _, text := range candidates {
-		if back, err := parseAttr(text, ""); err == nil && back.Raw == nil && back.Value.DType.Equal(v.DType) && back.Value.Equal(v) && sameRaw(a.Raw, literal) {
+		if back, err := parseAttr(text, ""); err == nil && back.Raw == nil && back.Value.DType.Equal(v.DType) && back.Value.Equal(v) &&
+			sameRaw(a.Raw, literal) {
 			return text
 		}
 	}

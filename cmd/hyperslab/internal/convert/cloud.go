@@ -89,7 +89,8 @@ type cloudFlags struct {
 func (o *cloudFlags) add(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.BoolVar(&o.cloud, "cloud", false, "layout of HDF5 for object stores: paged file space, metadata first, chunks of 2 MiB to 16 MiB")
-	f.StringVar(&o.access, "access", "", "with --cloud: `SHAPE` of a typical read in elements, for example 1,*,* (* is the whole dimension); for arrays with as many dimensions")
+	f.StringVar(&o.access, "access", "", "with --cloud: `SHAPE` of a typical read in elements, for example 1,*,* (* is the whole "+
+		"dimension); for arrays with as many dimensions")
 }
 
 // check checks the flags.

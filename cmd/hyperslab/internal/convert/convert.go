@@ -131,7 +131,8 @@ The default codec is zstd 5 with byte shuffle in b2nd, deflate 4 with byte shuff
 HDF5, and within one format that of the source.
 
 --into writes many sources to a directory, each under its name with the extension of
---format. An array of b2nd, bcolz or .npy becomes :/data in HDF5.` + shell.UploadHelp + shell.BatchHelp + shell.AddressHelp + shell.SliceHelp,
+--format. An array of b2nd, bcolz or .npy becomes :/data in HDF5.` + shell.UploadHelp + shell.BatchHelp + shell.AddressHelp +
+			shell.SliceHelp,
 		Example: `  hyperslab convert etopo.h5:/ROSE rose.b2nd
   hyperslab convert rose.b2nd back.h5:/ROSE
   hyperslab convert rose.b2nd rose-lz4.b2nd --codec lz4 --level 9 --shuffle bit
@@ -159,16 +160,19 @@ HDF5, and within one format that of the source.
 	j.Job.Add(cmd, "no progress and no summary")
 	j.Attrs.Add(cmd, "leave out")
 	j.pick.Add(cmd)
-	cmd.Flags().Lookup("exclude-unsupported").Usage = "leave out everything that the target cannot represent: attributes, fill value, dimension names, maximum shape"
+	cmd.Flags().Lookup("exclude-unsupported").Usage = "leave out everything that the target cannot represent: attributes, fill value, " +
+		"dimension names, maximum shape"
 	f := cmd.Flags()
 	f.BoolVarP(&j.force, "force", "f", false, "replace the target if it exists; in an HDF5 file only the named array")
 	f.BoolVar(&j.inPlace, "in-place", false, "add the array to the HDF5 file itself instead of a copy; a crash can corrupt the file")
-	f.BoolVar(&j.along, "with-coordinates", false, "also convert the coordinates of an array: the arrays with the names of its dimensions and those in its attribute coordinates")
+	f.BoolVar(&j.along, "with-coordinates", false,
+		"also convert the coordinates of an array: the arrays with the names of its dimensions and those in its attribute coordinates")
 	f.StringVar(&j.Format, "format", "", "`FORMAT` of the target: b2nd, hdf5, bcolz, caterva, b2z, b2d, b2e, ctable, frame, npy or raw")
 	f.StringVar(&j.dtype, "dtype", "", "`TYPE` of the source's elements: for raw bytes, and for Caterva, which stores no dtype")
 	f.StringVar(&j.flat.Shape, "shape", "", "the source is raw bytes of this `SHAPE`; one length may be -1 and is then computed")
 	f.Int64Var(&j.flat.Offset, "offset", 0, "with --shape: `BYTES` before the first element")
-	f.StringVar(&j.strings, "strings", string(textview.Auto), "`KIND` of strings that replace those that the target lacks: auto (variable length in HDF5, fixed size elsewhere), fixed, or error")
+	f.StringVar(&j.strings, "strings", string(textview.Auto),
+		"`KIND` of strings that replace those that the target lacks: auto (variable length in HDF5, fixed size elsewhere), fixed, or error")
 	shell.CompleteWords(cmd, "strings", textModes...)
 	j.StoreFlags.Add(cmd)
 	j.batch.Add(cmd)
@@ -382,7 +386,8 @@ func (j *ConvertJob) targetSpec(ctx context.Context, src *shell.Part, format hyp
 
 // LeaveOut sets the attributes of spec and removes everything that the target cannot represent. It
 // returns an error unless the flags allow that, and a line for each thing that is left out.
-func (j *ConvertJob) LeaveOut(ctx context.Context, src *shell.Part, format hyperslab.Format, spec *ndarray.Spec, changed ...fact) (left attrDecisions, lost []string, err error) {
+func (j *ConvertJob) LeaveOut(ctx context.Context, src *shell.Part, format hyperslab.Format, spec *ndarray.Spec,
+	changed ...fact) (left attrDecisions, lost []string, err error) {
 	attrs, err := shell.AttrsOf(ctx, src.Array)
 	if err != nil {
 		return left, nil, err
@@ -391,7 +396,8 @@ func (j *ConvertJob) LeaveOut(ctx context.Context, src *shell.Part, format hyper
 	if n, err := ndarray.CountNulls(ctx, src.Array); err != nil {
 		return left, nil, err
 	} else if n > 0 {
-		refused = append(refused, fact{"nulls", term.Plural(n, "null element"), fmt.Sprintf("%s cannot store them; their stored values stay", format)})
+		refused = append(refused, fact{"nulls", term.Plural(n, "null element"),
+			fmt.Sprintf("%s cannot store them; their stored values stay", format)})
 	}
 	left, err = j.decide(attrs, spec.AxisNames != nil, refused, format)
 	if err != nil {
@@ -402,7 +408,8 @@ func (j *ConvertJob) LeaveOut(ctx context.Context, src *shell.Part, format hyper
 	case err != nil:
 		return left, nil, err
 	case fill != "":
-		reported = append(reported, fact{"fill value", fill, "only the conversion of a group or a file keeps that of variable strings, from HDF5 to HDF5"})
+		reported = append(reported, fact{"fill value", fill,
+			"only the conversion of a group or a file keeps that of variable strings, from HDF5 to HDF5"})
 	}
 	properties, err := propertiesLost(src.Stored(), format, left.keep)
 	if err != nil {
@@ -440,7 +447,8 @@ func (j *ConvertJob) hold(ctx context.Context) (release func() error, err error)
 
 // write creates the target, complete or not at all. It also returns the time for reading,
 // compressing and writing, without waiting for the disk.
-func (j *ConvertJob) write(ctx context.Context, spec ndarray.Spec, src *ndarray.Array) (stats ndarray.CopyStats, copying time.Duration, err error) {
+func (j *ConvertJob) write(ctx context.Context, spec ndarray.Spec,
+	src *ndarray.Array) (stats ndarray.CopyStats, copying time.Duration, err error) {
 	if j.inPlace {
 		shell.ChangesInPlace.Add(1)
 		defer shell.ChangesInPlace.Add(-1)
@@ -458,7 +466,8 @@ func (j *ConvertJob) write(ctx context.Context, spec ndarray.Spec, src *ndarray.
 	defer func() { err = errors.Join(err, draft.Close()) }()
 	start := time.Now()
 	// An array is added to a copy of the file, which already has the bytes of the file.
-	m := term.NewMeter(j.Job.Progress, j.Stderr, "convert", src.NBytes(), time.Now).SetTarget(shell.MadeBytes(at.File, shell.UnfinishedBytes()))
+	m := term.NewMeter(j.Job.Progress, j.Stderr, "convert", src.NBytes(), time.Now).SetTarget(shell.MadeBytes(at.File,
+		shell.UnfinishedBytes()))
 	defer m.Finish()
 	if create.External != nil {
 		err = j.writeExternal(ctx, draft, src, spec.DType, m.Update)
@@ -522,7 +531,8 @@ func (r *convertResult) uploaded(url string, took time.Duration) {
 }
 
 // estimate estimates the size of the target from a sample.
-func (r *convertResult) estimate(ctx context.Context, src *ndarray.Array, spec ndarray.Spec, format hyperslab.Format, job *shell.JobFlags) error {
+func (r *convertResult) estimate(ctx context.Context, src *ndarray.Array, spec ndarray.Spec, format hyperslab.Format,
+	job *shell.JobFlags) error {
 	stored, took, ok, err := newForecast(job.Jobs, job.Limit).estimate(ctx, src, spec, format)
 	if err != nil || !ok {
 		return err

@@ -38,7 +38,8 @@ func (j *ConvertJob) flatSpec(m ndarray.Meta, format hyperslab.Format) (ndarray.
 		return spec, shell.Usagef("%s is not for a terminal; send it to a file or a program", format)
 	}
 	if format == shell.RawFormat && (m.DType.Size == 0 || m.Null) {
-		return spec, &ndarray.Error{Op: "convert", Path: m.Path, Err: errors.Join(errors.ErrUnsupported, errors.New("raw bytes are elements of one size"))}
+		return spec, &ndarray.Error{Op: "convert", Path: m.Path,
+			Err: errors.Join(errors.ErrUnsupported, errors.New("raw bytes are elements of one size"))}
 	}
 	if _, err := shell.NPYHeader(m); format == shell.NPYFormat && err != nil {
 		return spec, err
@@ -74,7 +75,8 @@ func (j *ConvertJob) writeFlatTarget(ctx context.Context, src *shell.Part, forma
 	}
 	took := time.Since(r.start)
 	r.stored, r.copying = shell.FlatBytes(src.Meta(), format), took
-	stored, whole, speed, workers := shell.JSONInt(r.stored), shell.Seconds(took), shell.JSONFloat(term.Rate(r.bytes, took)), shell.Goroutines(j.Job.Jobs)
+	stored, whole, speed, workers := shell.JSONInt(r.stored), shell.Seconds(took), shell.JSONFloat(term.Rate(r.bytes,
+		took)), shell.Goroutines(j.Job.Jobs)
 	r.doc.StoredBytes, r.doc.Ratio = &stored, shell.Ratio(r.bytes, &ndarray.Storage{StoredBytes: r.stored})
 	r.doc.Seconds, r.doc.CopySeconds, r.doc.MBPerS, r.doc.Workers = &whole, &whole, &speed, &workers
 	return nil
@@ -86,10 +88,11 @@ func (j *ConvertJob) copyPipe(ctx context.Context, dst, src *ndarray.Array, prog
 	dst.SetWorkers(j.Job.Jobs)
 	stats := ndarray.CopyStats{Workers: shell.Goroutines(j.Job.Jobs)}
 	m := dst.Meta()
-	err := shell.Pieces{Shape: m.Shape, Chunk: m.ChunkShape, Size: m.DType.Size, Memory: max(j.Job.Limit/2, 1)}.Copy(ctx, src, func(r ndarray.Region, b []byte) error {
-		stats.Bytes += int64(len(b))
-		progress(stats.Bytes)
-		return dst.Write(ctx, b, r)
-	})
+	err := shell.Pieces{Shape: m.Shape, Chunk: m.ChunkShape, Size: m.DType.Size, Memory: max(j.Job.Limit/2, 1)}.Copy(ctx, src,
+		func(r ndarray.Region, b []byte) error {
+			stats.Bytes += int64(len(b))
+			progress(stats.Bytes)
+			return dst.Write(ctx, b, r)
+		})
 	return stats, err
 }

@@ -66,10 +66,12 @@ func (j *ConvertJob) leaveOut(spec *ndarray.Spec, m ndarray.Meta, format hypersl
 	if d := m.DType; format == shell.NPYFormat && !d.NumPy().EqualValues(d) {
 		reported = append(reported, fact{"type", d.String(), fmt.Sprintf("npy stores %v", d.NumPy())})
 	} else if bare && format != shell.NPYFormat && format != shell.FrameFormat {
-		reported = append(reported, fact{"type", spec.DType.String(), fmt.Sprintf("%s stores no dtype; read it with --dtype %s", format, shell.ShellWord(spec.DType.String()))})
+		reported = append(reported, fact{"type", spec.DType.String(), fmt.Sprintf("%s stores no dtype; read it with --dtype %s", format,
+			shell.ShellWord(spec.DType.String()))})
 	}
 	if m.Format == detect.Objects {
-		reported = append(reported, fact{"objects", fmt.Sprintf("%d Python objects", m.NumElems()), fmt.Sprintf("%s stores their JSON as strings", format)})
+		reported = append(reported, fact{"objects", fmt.Sprintf("%d Python objects", m.NumElems()),
+			fmt.Sprintf("%s stores their JSON as strings", format)})
 	}
 	reported = append(reported, encodingLost(m, spec.Compression, format)...)
 	if m.Comment != "" && format != hyperslab.HDF5 {
@@ -181,7 +183,8 @@ func typesLost(source, attrs []ndarray.Attr, format hyperslab.Format) (lost []fa
 	}
 	for _, attr := range attrs {
 		if d, ok := unicode[attr.Name]; ok && attr.Value.DType.Kind == ndarray.String {
-			lost = append(lost, fact{"type of attribute " + attr.Name, d.String(), fmt.Sprintf("%s stores the same strings as %v", format, attr.Value.DType)})
+			lost = append(lost, fact{"type of attribute " + attr.Name, d.String(), fmt.Sprintf("%s stores the same strings as %v", format,
+				attr.Value.DType)})
 		}
 	}
 	if shell.IsFrame(format) || isFlat(format) { // the latter have no attributes
@@ -189,7 +192,8 @@ func typesLost(source, attrs []ndarray.Attr, format hyperslab.Format) (lost []fa
 	}
 	for _, attr := range attrs {
 		if types := msgpack.Simplified(attr.Raw); len(types) > 0 {
-			lost = append(lost, fact{"type of attribute " + attr.Name, strings.Join(types, ", "), fmt.Sprintf("%s has lists and strings only", format)})
+			lost = append(lost, fact{"type of attribute " + attr.Name, strings.Join(types, ", "),
+				fmt.Sprintf("%s has lists and strings only", format)})
 		}
 	}
 	return lost

@@ -33,7 +33,8 @@ type outsideFlags struct {
 func (o *outsideFlags) add(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&o.external, "external", "", "store the elements of the HDF5 dataset as raw bytes in `FILE`, which -f replaces")
-	f.StringSliceVar(&o.stripes, "stripes", nil, "store the chunks of the HDF5 dataset in new `FILES` in turn; relative names are relative to the directory of the target")
+	f.StringSliceVar(&o.stripes, "stripes", nil,
+		"store the chunks of the HDF5 dataset in new `FILES` in turn; relative names are relative to the directory of the target")
 	cmd.MarkFlagsMutuallyExclusive("external", "stripes")
 	for _, flag := range []string{"external", "stripes"} {
 		cmd.MarkFlagsMutuallyExclusive(flag, "into")
@@ -83,7 +84,8 @@ func (j *ConvertJob) place(m ndarray.Meta, format hyperslab.Format, spec *ndarra
 		return shell.Usagef("an external file has no chunks and no compression: remove the flags for them")
 	}
 	if m.DType.Size == 0 || m.Null || m.NumElems() == 0 {
-		return &ndarray.Error{Op: "convert", Path: m.Path, Err: fmt.Errorf("%w: an external file contains elements of one size: got %s elements of type %v", errors.ErrUnsupported, shell.MetaShape(m), m.DType)}
+		return &ndarray.Error{Op: "convert", Path: m.Path, Err: fmt.Errorf("%w: an external file contains elements of one size: got %s "+
+			"elements of type %v", errors.ErrUnsupported, shell.MetaShape(m), m.DType)}
 	}
 	if path := j.outside.path(); path == loc.File || shell.SameFile(path, loc.File) {
 		return shell.Usagef("--external %s: want another file than the target", j.outside.external)
@@ -108,7 +110,8 @@ func (j *ConvertJob) externalFile(spec ndarray.Spec) []h5.ExternalFile {
 
 // writeExternal writes the elements of src, as type d stores them, to the external file, and then
 // commits the draft. If that fails, the external file is again as it was.
-func (j *ConvertJob) writeExternal(ctx context.Context, draft *hyperslab.Draft, src *ndarray.Array, d ndarray.DType, progress func(bytes int64)) (err error) {
+func (j *ConvertJob) writeExternal(ctx context.Context, draft *hyperslab.Draft, src *ndarray.Array, d ndarray.DType,
+	progress func(bytes int64)) (err error) {
 	path := j.outside.path()
 	var locks shell.FileLocks
 	defer func() { err = errors.Join(err, locks.Release()) }()

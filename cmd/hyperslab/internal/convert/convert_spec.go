@@ -26,7 +26,8 @@ import (
 )
 
 // targets are the values of --format.
-var targets = []string{string(hyperslab.B2ND), string(hyperslab.HDF5), string(hyperslab.Bcolz), string(hyperslab.Caterva), string(hyperslab.B2Z), string(hyperslab.B2D), string(hyperslab.B2E), tableFormat, shell.FrameFormat, shell.NPYFormat, shell.RawFormat}
+var targets = []string{string(hyperslab.B2ND), string(hyperslab.HDF5), string(hyperslab.Bcolz), string(hyperslab.Caterva),
+	string(hyperslab.B2Z), string(hyperslab.B2D), string(hyperslab.B2E), tableFormat, shell.FrameFormat, shell.NPYFormat, shell.RawFormat}
 
 // Check checks the flags that do not depend on the arrays.
 func (j *ConvertJob) Check() error {
@@ -73,9 +74,11 @@ func (j *ConvertJob) ResolveTarget() (format hyperslab.Format, err error) {
 		var ok bool
 		if format, ok = formatForName(to.File); !ok {
 			if filepath.Ext(to.File) == "" {
-				return "", shell.Usagef("%s: the name has no extension, which selects the format; end the name in .b2nd, .h5, .bcolz or .npy, or add --format", to.File)
+				return "", shell.Usagef("%s: the name has no extension, which selects the format; end the name in .b2nd, .h5, .bcolz or "+
+					".npy, or add --format", to.File)
 			}
-			return "", shell.Usagef("%s: the extension %q is not that of a format; end the name in .b2nd, .h5, .bcolz or .npy, or add --format", to.File, strings.ToLower(filepath.Ext(to.File)))
+			return "", shell.Usagef("%s: the extension %q is not that of a format; end the name in .b2nd, .h5, .bcolz or .npy, or "+
+				"add --format", to.File, strings.ToLower(filepath.Ext(to.File)))
 		}
 	}
 	if shell.IsStore(format) {
@@ -255,7 +258,8 @@ func (j *ConvertJob) replaceStrings(ctx context.Context, src *shell.Part, format
 	src.Show(arr)
 	changed := []fact{{"type", m.DType.String(), fmt.Sprintf("%s stores the same strings as %v", format, d)}}
 	if len(bytes.Trim(m.Fill, "\x00")) > 0 {
-		changed = append(changed, fact{"fill value", ndarray.FormatElement(m.DType, m.Fill), fmt.Sprintf("strings of type %v have none", d)})
+		changed = append(changed, fact{"fill value", ndarray.FormatElement(m.DType, m.Fill), fmt.Sprintf("strings of type %v have none",
+			d)})
 	}
 	return changed, nil
 }
@@ -265,5 +269,6 @@ func (j *ConvertJob) createOptions() *hyperslab.CreateOptions {
 	if j.Format == shell.FrameFormat {
 		return &hyperslab.CreateOptions{Format: hyperslab.B2ND, Plain: true, Overwrite: j.force, Lock: j.lock}
 	}
-	return &hyperslab.CreateOptions{Format: hyperslab.Format(j.Format), Sparse: j.Sparse, Overwrite: j.force, InPlace: j.inPlace, Lock: j.lock}
+	return &hyperslab.CreateOptions{Format: hyperslab.Format(j.Format), Sparse: j.Sparse, Overwrite: j.force, InPlace: j.inPlace,
+		Lock: j.lock}
 }

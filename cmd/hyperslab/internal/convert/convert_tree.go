@@ -165,11 +165,13 @@ func (t *treeJob) plan() (err error) {
 	table := t.Format == tableFormat
 	switch {
 	case !known && hasExtension(t.Target):
-		return shell.Usagef("%s: the extension %q is not that of a format; name a directory without extension, an HDF5 file .h5, a store .b2z, .b2d or .b2e, or a ctable .bcolz", t.Target, filepath.Ext(t.Target))
+		return shell.Usagef("%s: the extension %q is not that of a format; name a directory without extension, an HDF5 file .h5, a store "+
+			".b2z, .b2d or .b2e, or a ctable .bcolz", t.Target, filepath.Ext(t.Target))
 	case table && t.format != hyperslab.B2Z && t.format != hyperslab.B2D:
 		return shell.Usagef("--format %s: %s: a table is stored in a .b2z or a .b2d", t.Format, t.Target)
 	case t.Format != "" && t.Format != string(t.format) && !table:
-		return shell.Usagef("--format %s: %s is many arrays, which go to %s; name an HDF5 file .h5, a store .b2z, .b2d or .b2e, a ctable .bcolz, a directory without extension", t.Format, t.Source, t.Target)
+		return shell.Usagef("--format %s: %s is many arrays, which go to %s; name an HDF5 file .h5, a store .b2z, .b2d or .b2e, a ctable "+
+			".bcolz, a directory without extension", t.Format, t.Source, t.Target)
 	case t.Sparse || t.dtype != "":
 		return shell.Usagef("%s is many arrays; --sparse and --dtype are for one", t.Source)
 	case t.inPlace:
@@ -325,7 +327,8 @@ func (j *ConvertJob) wayOut(lost []hyperslab.Problem) string {
 		if slices.ContainsFunc(lost, func(p hyperslab.Problem) bool { return !errors.Is(p.Err, h5.ErrNoFilter) }) {
 			more = "; --exclude-unsupported leaves out the others"
 		}
-		return "to go on without add --skip-unreadable, or --exclude PATTERN for each" + more + "; --plugin-path DIR loads HDF5 filters from DIR"
+		return "to go on without add --skip-unreadable, or --exclude PATTERN for each" + more +
+			"; --plugin-path DIR loads HDF5 filters from DIR"
 	}
 	return "to go on without add --exclude-unsupported"
 }
@@ -368,7 +371,8 @@ func (r *treeResult) plan(w io.Writer, p term.Paint) error {
 
 func (r *treeResult) summary() string {
 	bytes, stored := int64(r.doc.Bytes), *r.stored
-	return fmt.Sprintf("%s in %s: %s -> %s  %.2fx  %s", term.Plural(int64(r.doc.Arrays), "array"), term.Plural(int64(r.doc.Groups), "group"),
+	return fmt.Sprintf("%s in %s: %s -> %s  %.2fx  %s", term.Plural(int64(r.doc.Arrays), "array"),
+		term.Plural(int64(r.doc.Groups), "group"),
 		term.FormatBytes(bytes), term.FormatBytes(stored), term.Share(bytes, max(stored, 1)), term.FormatRate(bytes, r.took))
 }
 
@@ -420,7 +424,8 @@ func (j *ConvertJob) convertMany(cmd *cobra.Command, args []string) error {
 			switch {
 			case j.json || j.Job.Quiet:
 			case j.dryRun:
-				line := fmt.Sprintf("would convert %s to %s: %s of elements", term.Safe(source), term.Safe(row.Target), term.FormatBytes(bytes))
+				line := fmt.Sprintf("would convert %s to %s: %s of elements", term.Safe(source), term.Safe(row.Target),
+					term.FormatBytes(bytes))
 				if about := r.estimated(); about != "" {
 					line += ", " + about
 				}
@@ -446,7 +451,8 @@ func (j *ConvertJob) convertMany(cmd *cobra.Command, args []string) error {
 // one are directories.
 var extension = map[string]string{
 	string(hyperslab.B2ND): ".b2nd", string(hyperslab.Caterva): ".caterva", string(hyperslab.HDF5): ".h5",
-	string(hyperslab.Bcolz): ".bcolz", string(hyperslab.B2Z): ".b2z", string(hyperslab.B2D): ".b2d", string(hyperslab.B2E): ".b2e", tableFormat: ".b2z", shell.FrameFormat: ".b2frame", shell.NPYFormat: ".npy", shell.RawFormat: ".raw",
+	string(hyperslab.Bcolz): ".bcolz", string(hyperslab.B2Z): ".b2z", string(hyperslab.B2D): ".b2d", string(hyperslab.B2E): ".b2e",
+	tableFormat: ".b2z", shell.FrameFormat: ".b2frame", shell.NPYFormat: ".npy", shell.RawFormat: ".raw",
 }
 
 // targetInto returns the job for a source in the directory of --into. The target has the name of

@@ -270,7 +270,8 @@ func (o *StoreFlags) keepCodec(c *ndarray.Compression) {
 func (j *cpJob) cpFile(ctx context.Context, from locate.Location, format hyperslab.Format) (err error) {
 	to := j.to
 	if from.Object != "" || to.Object != "" {
-		return shell.Usagef("%s is of format %s, and copied as a whole; hyperslab convert takes one array out of it, or puts it into an HDF5 file", from.File, format)
+		return shell.Usagef("%s is of format %s, and copied as a whole; hyperslab convert takes one array out of it, or puts it into "+
+			"an HDF5 file", from.File, format)
 	}
 	if f, ok := shell.NamedFormat(to.File); (!ok || f != format) && filepath.Ext(to.File) != filepath.Ext(from.File) {
 		return shell.Usagef("%s has format %s, and the name %s has another; hyperslab convert changes formats", from.File, format, to.File)
@@ -430,7 +431,8 @@ func (j *cpJob) planCopies(ctx context.Context, c *h5objects.Copy, there bool) e
 				_, err = dst.Root().Link(x.To)
 			}
 			if err == nil {
-				return ndarray.Wrap("copy", address, fmt.Errorf("%w: %s", ndarray.ErrExists, locate.Location{File: j.to.File, Object: x.To}))
+				return ndarray.Wrap("copy", address,
+					fmt.Errorf("%w: %s", ndarray.ErrExists, locate.Location{File: j.to.File, Object: x.To}))
 			}
 			if !errors.Is(err, ndarray.ErrNotFound) {
 				return err

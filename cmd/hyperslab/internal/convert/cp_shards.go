@@ -23,7 +23,8 @@ type shardFlags struct {
 
 func (s *shardFlags) add(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.StringArrayVar(&s.split, "split", nil, "divide a bcolz or sparse array: the `CHUNKS` of one target, FIRST:END or FIRST:END=COLUMN,...; repeat for each target")
+	f.StringArrayVar(&s.split, "split", nil,
+		"divide a bcolz or sparse array: the `CHUNKS` of one target, FIRST:END or FIRST:END=COLUMN,...; repeat for each target")
 	f.StringArrayVar(&s.join, "join", nil, "join parts of an array: the `CHUNKS` of one source, as for --split; repeat for each source")
 	cmd.MarkFlagsMutuallyExclusive("split", "join")
 }

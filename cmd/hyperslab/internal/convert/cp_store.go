@@ -53,7 +53,8 @@ func (j *cpJob) cpStored(ctx context.Context, from locate.Location, format hyper
 			return false, nil
 		}
 		if f, known := shell.NamedFormat(to.File); known && f != hyperslab.B2ND {
-			return true, shell.Usagef("%s is stored as a Blosc2 frame, and the name %s has another format; hyperslab convert changes formats", from, to.File)
+			return true, shell.Usagef("%s is stored as a Blosc2 frame, and the name %s has another format; hyperslab convert "+
+				"changes formats", from, to.File)
 		}
 	}
 	if strings.HasSuffix(to.Object, "/") {

@@ -37,9 +37,11 @@ func (r *BenchRow) Shuffle() string {
 
 // estimate measures a small sample of src and returns the estimated stored bytes and duration of a
 // conversion. ok is false if an array cannot be measured.
-func (f *forecast) estimate(ctx context.Context, src *ndarray.Array, spec ndarray.Spec, format hyperslab.Format) (stored int64, took time.Duration, ok bool, err error) {
+func (f *forecast) estimate(ctx context.Context, src *ndarray.Array, spec ndarray.Spec,
+	format hyperslab.Format) (stored int64, took time.Duration, ok bool, err error) {
 	m := src.Meta()
-	if m.DType.Size == 0 || src.NBytes() == 0 || len(m.Shape) == 0 || m.Path == shell.Stdio || format != hyperslab.B2ND && format != hyperslab.HDF5 {
+	if m.DType.Size == 0 || src.NBytes() == 0 || len(m.Shape) == 0 || m.Path == shell.Stdio ||
+		format != hyperslab.B2ND && format != hyperslab.HDF5 {
 		return 0, 0, false, nil
 	}
 	t, err := NewTrial(ctx, src, TrialOptions{Format: format, Bytes: estimateBytes, Jobs: f.jobs, Memory: f.memory})

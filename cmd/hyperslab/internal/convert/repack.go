@@ -181,14 +181,16 @@ func (j *repackJob) run(cmd *cobra.Command, args []string) error {
 func (r *RepackRow) line(dryRun bool) string {
 	what := fmt.Sprintf("%d rewritten, %d copied", r.Rewritten, r.Kept)
 	if dryRun {
-		line := fmt.Sprintf("would repack %s to %s: %s, %s of elements to move", term.Safe(r.Source), term.Safe(r.Target), what, term.FormatBytes(int64(r.Bytes)))
+		line := fmt.Sprintf("would repack %s to %s: %s, %s of elements to move", term.Safe(r.Source), term.Safe(r.Target), what,
+			term.FormatBytes(int64(r.Bytes)))
 		if r.EstimatedBytes != nil {
 			line += fmt.Sprintf("; %s -> %s", term.FormatBytes(int64(*r.SourceBytes)), estimateText(*r.EstimatedBytes, *r.EstimatedSeconds))
 		}
 		return line
 	}
 	from, to := int64(*r.SourceBytes), int64(*r.TargetBytes)
-	return fmt.Sprintf("%s: %s -> %s  %.2fx  %s", term.Safe(r.Target), term.FormatBytes(from), term.FormatBytes(to), term.Share(from, max(to, 1)), what)
+	return fmt.Sprintf("%s: %s -> %s  %.2fx  %s", term.Safe(r.Target), term.FormatBytes(from), term.FormatBytes(to),
+		term.Share(from, max(to, 1)), what)
 }
 
 // fileRepack is the repack of one file.
@@ -288,7 +290,8 @@ func (j *fileRepack) write(ctx context.Context, files *shell.HDF5Files, to strin
 	switch format {
 	case hyperslab.HDF5:
 		if j.Untrusted() {
-			return shell.Usagef("%s: repack --untrusted is for arrays of Blosc2 and bcolz, because libhdf5 copies the objects of HDF5; use hyperslab convert --untrusted", j.Source)
+			return shell.Usagef("%s: repack --untrusted is for arrays of Blosc2 and bcolz, because libhdf5 copies the objects of HDF5; "+
+				"use hyperslab convert --untrusted", j.Source)
 		}
 		return j.repackHDF5(ctx, files)
 	case hyperslab.B2Z, hyperslab.B2D, hyperslab.B2E:
@@ -301,7 +304,8 @@ func (j *fileRepack) write(ctx context.Context, files *shell.HDF5Files, to strin
 
 // repackHDF5 repacks an HDF5 file, and closes it.
 func (j *fileRepack) repackHDF5(ctx context.Context, files *shell.HDF5Files) (err error) {
-	r := &repacker{app: j.App, store: &j.store, cloud: &j.cloud, job: &j.job, missing: j.missing, external: j.files.Dir, pick: &j.pick, left: []string{}}
+	r := &repacker{app: j.App, store: &j.store, cloud: &j.cloud, job: &j.job, missing: j.missing, external: j.files.Dir, pick: &j.pick,
+		left: []string{}}
 	r.unreadable = j.pick.Unreadable(j.App, "repack", &r.left)
 	if j.dryRun {
 		r.guess = newForecast(j.job.Jobs, j.job.Limit)
@@ -376,7 +380,8 @@ func (j *fileRepack) repackArray(ctx context.Context) (err error) {
 	format, sparse := hyperslab.Format(j.Format), j.store.Sparse
 	if shell.IsFrame(format) {
 		if m.Format == "frame" && j.store.Given() {
-			return fmt.Errorf("%w: %s is a Blosc2 frame without an array; hyperslab convert writes it as an array", errors.ErrUnsupported, j.Source)
+			return fmt.Errorf("%w: %s is a Blosc2 frame without an array; hyperslab convert writes it as an array", errors.ErrUnsupported,
+				j.Source)
 		}
 		info, err := os.Stat(j.Source)
 		if err != nil {
@@ -408,7 +413,8 @@ func (j *fileRepack) repackArray(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	c := &ConvertJob{App: j.App, Command: "repack", Source: j.Source, Target: j.to, Job: j.job, StoreFlags: j.store, force: j.force, Format: j.Format}
+	c := &ConvertJob{App: j.App, Command: "repack", Source: j.Source, Target: j.to, Job: j.job, StoreFlags: j.store, force: j.force,
+		Format: j.Format}
 	c.Sparse = sparse
 	left, err := c.decide(attrs, false, nil, format)
 	if err != nil {

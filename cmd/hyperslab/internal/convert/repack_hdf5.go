@@ -85,7 +85,8 @@ func (r *repacker) write(ctx context.Context, file string) (err error) {
 }
 
 func (r *repacker) pass(ctx context.Context) error {
-	c := h5copy.New(r.src, r.dst, h5copy.Options{Directory: r.directory, AllowMissing: r.missing, ExternalDir: r.external, Exclude: r.pick.Excluded, Unreadable: r.unreadable, Dataset: r.dataset})
+	c := h5copy.New(r.src, r.dst, h5copy.Options{Directory: r.directory, AllowMissing: r.missing, ExternalDir: r.external,
+		Exclude: r.pick.Excluded, Unreadable: r.unreadable, Dataset: r.dataset})
 	if err := c.File(ctx); err != nil {
 		at := r.file
 		if e, ok := errors.AsType[*h5copy.PathError](err); ok {

@@ -20,7 +20,8 @@ import (
 func (j *fileRepack) repackStore(ctx context.Context) error {
 	format := hyperslab.Format(j.Format)
 	if f, known := shell.NamedFormat(j.Target); known && f != format {
-		return shell.Usagef("%s is of format %s, and the name %s has another; hyperslab convert changes formats", j.Source, format, j.Target)
+		return shell.Usagef("%s is of format %s, and the name %s has another; hyperslab convert changes formats", j.Source, format,
+			j.Target)
 	}
 	if j.store.Sparse {
 		return shell.Usagef("--sparse is for one array; %s contains many", j.Source)
@@ -37,7 +38,8 @@ func (j *fileRepack) repackStore(ctx context.Context) error {
 		return j.repackCopy(ctx)
 	}
 	if j.Untrusted() {
-		return fmt.Errorf("%w: %s: other storage for an untrusted container, because a worker passes Python objects as text and not as frames; hyperslab convert --untrusted writes them as strings", errors.ErrUnsupported, j.Source)
+		return fmt.Errorf("%w: %s: other storage for an untrusted container, because a worker passes Python objects as text and not as "+
+			"frames; hyperslab convert --untrusted writes them as strings", errors.ErrUnsupported, j.Source)
 	}
 	var guess *forecast
 	if j.dryRun {
@@ -71,7 +73,8 @@ func (j *fileRepack) repackStore(ctx context.Context) error {
 		m.Finish()
 	}
 	if len(stats.Refused) > 0 {
-		return fmt.Errorf("%w: %s of %s cannot be kept; no file was written:\n  %s", errors.ErrUnsupported, term.Plural(int64(len(stats.Refused)), "thing"), j.Source, problemLines(stats.Refused))
+		return fmt.Errorf("%w: %s of %s cannot be kept; no file was written:\n  %s", errors.ErrUnsupported,
+			term.Plural(int64(len(stats.Refused)), "thing"), j.Source, problemLines(stats.Refused))
 	}
 	if err != nil {
 		return err

@@ -39,7 +39,8 @@ type StoreFlags struct {
 // Add adds the flags to a command.
 func (o *StoreFlags) Add(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.StringVar(&o.Codec, "codec", "", "`CODEC` of b2nd and bcolz: blosclz, lz4, lz4hc, zlib, zstd; of HDF5: deflate, zstd, lz4, lzf, bzip2, szip, bitshuffle/CODEC, blosc/CODEC, blosc2/CODEC; of all: none")
+	f.StringVar(&o.Codec, "codec", "", "`CODEC` of b2nd and bcolz: blosclz, lz4, lz4hc, zlib, zstd; of HDF5: deflate, zstd, lz4, lzf, "+
+		"bzip2, szip, bitshuffle/CODEC, blosc/CODEC, blosc2/CODEC; of all: none")
 	f.IntVar(&o.Level, "level", -1, "compression level `N`, 0 to 9; of zstd in HDF5 1 to 22; not of lz4, lzf and szip in HDF5")
 	f.StringVar(&o.Filter, "shuffle", "", "`KIND` of shuffle: none, byte or bit")
 	f.StringVar(&o.Chunks, "chunks", "", "`SHAPE` of a chunk in elements, for example 64,64")
@@ -159,7 +160,8 @@ func (o *StoreFlags) Spec(m ndarray.Meta, format hyperslab.Format) (ndarray.Spec
 	if !within || !shell.IsFrame(format) || o.Chunks != "" {
 		spec.BlockShape = nil
 	}
-	if c := m.Compression; shell.IsFrame(hyperslab.Format(m.Format)) && format == hyperslab.HDF5 && c != nil && o.Codec == converted.Blosc2Prefix+c.Codec {
+	if c := m.Compression; shell.IsFrame(hyperslab.Format(m.Format)) && format == hyperslab.HDF5 && c != nil &&
+		o.Codec == converted.Blosc2Prefix+c.Codec {
 		spec.Compression = cloneCompression(c) // chunks are copied without recompression if the flags do not change it
 		spec.Compression.Codec = o.Codec
 		if o.Chunks == "" {
@@ -218,7 +220,8 @@ func (o *StoreFlags) fits(format hyperslab.Format) error {
 // keepBlosc2 gives spec the compression of an HDF5 source whose Blosc2 chunks a b2nd array takes
 // without recompression, unless a flag requests another storage.
 func (o *StoreFlags) keepBlosc2(ctx context.Context, src *ndarray.Array, format hyperslab.Format, spec *ndarray.Spec) error {
-	if format != hyperslab.B2ND || src.Meta().Format != string(hyperslab.HDF5) || o.Codec != "" || o.Level >= 0 || o.Filter != "" || o.Chunks != "" || o.Blocks != "" {
+	if format != hyperslab.B2ND || src.Meta().Format != string(hyperslab.HDF5) || o.Codec != "" || o.Level >= 0 || o.Filter != "" ||
+		o.Chunks != "" || o.Blocks != "" {
 		return nil
 	}
 	c, blocks, err := converted.Blosc2(ctx, src)
@@ -240,7 +243,8 @@ func (o *StoreFlags) compression(spec *ndarray.Spec, format hyperslab.Format) er
 	c := cloneCompression(spec.Compression)
 	switch unknown := notWritten(c, format); {
 	case !given && unknown != "":
-		return shell.Usagef("%w: the source is stored with %s, which cannot be written; choose with --codec", errors.ErrUnsupported, unknown)
+		return shell.Usagef("%w: the source is stored with %s, which cannot be written; choose with --codec", errors.ErrUnsupported,
+			unknown)
 	case !given:
 		return nil
 	case c == nil, c.Codec == "none", unknown != "":

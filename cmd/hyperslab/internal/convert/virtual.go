@@ -122,7 +122,8 @@ func (j *virtualJob) run(ctx context.Context, sources []string, target string) (
 		j.Note("would create %s: %s", term.Safe(target), result)
 		return nil
 	}
-	draft, err := hyperslab.Create(ctx, target, spec, &hyperslab.CreateOptions{Format: hyperslab.HDF5, Overwrite: j.force, InPlace: j.inPlace, Mappings: maps, Lock: locks.Lock(loc.File)})
+	draft, err := hyperslab.Create(ctx, target, spec, &hyperslab.CreateOptions{Format: hyperslab.HDF5, Overwrite: j.force,
+		InPlace: j.inPlace, Mappings: maps, Lock: locks.Lock(loc.File)})
 	if err != nil {
 		return err
 	}
@@ -226,7 +227,8 @@ func (j *virtualJob) mappings(all []virtualSource, target locate.Location) ([]h5
 		}
 		literal := strings.NewReplacer("%", "%%") // a percent sign begins the number of a series
 		maps[i] = h5.Mapping{
-			Region: place, File: literal.Replace(name), Dataset: literal.Replace("/" + strings.Trim(s.loc.Object, "/")), Source: space, SourceRegion: space.All(),
+			Region: place, File: literal.Replace(name), Dataset: literal.Replace("/" + strings.Trim(s.loc.Object, "/")), Source: space,
+			SourceRegion: space.All(),
 		}
 	}
 	return maps, nil

@@ -323,7 +323,8 @@ func (p *drawing) choose(address string, m ndarray.Meta, panels bool) error {
 			if _, selection := shell.SplitSelection(address); selection == "" && len(m.Shape) > 2 {
 				part = shell.ShellWord(address + "[0" + strings.Repeat(", 0", len(m.Shape)-3) + "]")
 			}
-			return shell.Usagef("%s has %s; a picture has one or two, which a selection as in %s takes, or --kind histogram", address, axesText(len(m.Shape)), part)
+			return shell.Usagef("%s has %s; a picture has one or two, which a selection as in %s takes, or --kind histogram", address,
+				axesText(len(m.Shape)), part)
 		}
 	}
 	switch want := map[string]int{kindHeat: 2, kindLine: 1}[p.Kind]; {
@@ -333,7 +334,8 @@ func (p *drawing) choose(address string, m ndarray.Meta, panels bool) error {
 		return nil
 	case p.Kind == kindLine && rank == 2 && !panels:
 		if m.Shape[0] > picture.MaxSeries {
-			return shell.Usagef("%s has %d rows, and a line picture at most %d curves; a selection as in [:%d] takes fewer", address, m.Shape[0], picture.MaxSeries, picture.MaxSeries)
+			return shell.Usagef("%s has %d rows, and a line picture at most %d curves; a selection as in [:%d] takes fewer", address,
+				m.Shape[0], picture.MaxSeries, picture.MaxSeries)
 		}
 		return nil
 	case panels:
@@ -474,7 +476,8 @@ func (j *plotJob) addCurve(ctx context.Context, p *drawing, address string, r re
 // bound sets the range of values if --range is not given, and counts the values of a histogram.
 func (p *drawing) bound(ctx context.Context, arr *ndarray.Array, o *plotJob, m *term.Meter) error {
 	before := int64(0)
-	work := &ndarray.WorkOptions{Workers: o.job.Jobs, Memory: o.job.Limit, Progress: func(p ndarray.Progress) { m.Update(before + p.DoneBytes) }}
+	work := &ndarray.WorkOptions{Workers: o.job.Jobs, Memory: o.job.Limit,
+		Progress: func(p ndarray.Progress) { m.Update(before + p.DoneBytes) }}
 	var low, high float64
 	if p.Kind == kindHistogram {
 		sum, err := ndarray.Summarize(ctx, arr, work)

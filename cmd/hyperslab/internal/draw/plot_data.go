@@ -11,8 +11,8 @@ import (
 	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/shell"
 	"github.com/hyperslab/hyperslab/internal/cf"
 	"github.com/hyperslab/hyperslab/internal/hdf5/dimscale"
-	"github.com/hyperslab/hyperslab/internal/picture"
 	"github.com/hyperslab/hyperslab/internal/location/locate"
+	"github.com/hyperslab/hyperslab/internal/picture"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -157,7 +157,8 @@ func even(values []float64, at []int64) bool {
 
 // coordinatesOf reads the array at a location in the file of a part, if it has one axis of that
 // length and is numeric.
-func coordinatesOf(ctx context.Context, a *shell.App, p *shell.Part, at locate.Location, length int64) (values []float64, units string, err error) {
+func coordinatesOf(ctx context.Context, a *shell.App, p *shell.Part, at locate.Location,
+	length int64) (values []float64, units string, err error) {
 	arr, err := a.OpenNear(ctx, p, at)
 	if err != nil {
 		return nil, "", nil //nolint:nilerr // no such array: the axis has indexes
@@ -171,10 +172,11 @@ func coordinatesOf(ctx context.Context, a *shell.App, p *shell.Part, at locate.L
 		return nil, "", err
 	}
 	values = make([]float64, 0, length)
-	err = floats(ctx, shell.Reading{Arr: arr, Limit: shell.CoordinatesBlock, Progress: func(int64) {}}, false, func(_ ndarray.Region, v []float64) error {
-		values = append(values, v...)
-		return nil
-	})
+	err = floats(ctx, shell.Reading{Arr: arr, Limit: shell.CoordinatesBlock, Progress: func(int64) {}}, false,
+		func(_ ndarray.Region, v []float64) error {
+			values = append(values, v...)
+			return nil
+		})
 	if err != nil {
 		return nil, "", err
 	}

@@ -169,7 +169,8 @@ func (s *viewSource) address(path string) string {
 // walk calls f for the object at a path and the objects below it. If flat is set, it skips the
 // objects below members.
 func (s *viewSource) walk(ctx context.Context, path string, flat bool, f func(hyperslab.Entry) error) error {
-	entries := s.a.Walk(ctx, s.address(path), hyperslab.WalkOptions{NoSizes: true, Prune: func(e hyperslab.Entry) bool { return flat && e.Path != path }})
+	entries := s.a.Walk(ctx, s.address(path),
+		hyperslab.WalkOptions{NoSizes: true, Prune: func(e hyperslab.Entry) bool { return flat && e.Path != path }})
 	if s.a.Untrusted() { // the tree has checked the file once
 		s.walks.Lock()
 		defer s.walks.Unlock()
@@ -314,7 +315,8 @@ func (s *viewSource) content(ctx context.Context, q *view.Request) (*view.Conten
 		return nil, err
 	}
 	if !slices.Equal(arr.Shape(), q.Item.Shape) {
-		return nil, fmt.Errorf("%w: %s has the shape %v, and had %v when it was listed", ndarray.ErrShape, q.Item.Path, arr.Shape(), q.Item.Shape)
+		return nil, fmt.Errorf("%w: %s has the shape %v, and had %v when it was listed", ndarray.ErrShape, q.Item.Path, arr.Shape(),
+			q.Item.Shape)
 	}
 	switch q.Mode {
 	case view.Values:

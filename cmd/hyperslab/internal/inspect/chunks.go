@@ -109,7 +109,8 @@ func (j *chunksJob) run(ctx context.Context, address string) (err error) {
 		return err
 	}
 	if m.Format == "objects" {
-		return fmt.Errorf("%w: %s contains Python objects of variable size, and no grid divides them into chunks; hyperslab explain lists the chunks of a frame", errors.ErrUnsupported, address)
+		return fmt.Errorf("%w: %s contains Python objects of variable size, and no grid divides them into chunks; hyperslab explain "+
+			"lists the chunks of a frame", errors.ErrUnsupported, address)
 	}
 	var stored *shell.MemberFrame
 	if m.Format != "hdf5" {
@@ -220,7 +221,8 @@ func (l *chunkLister) list(ctx context.Context, address string, arr *ndarray.Arr
 func (l *chunkLister) doc(index []int64, stored, bytes int64) *ChunkDoc {
 	r := l.grid.At(index)
 	return &ChunkDoc{
-		Index: shell.JSONShape(index), Start: shell.JSONShape(r.Start), Shape: shell.JSONShape(r.Shape), Stored: shell.JSONInt(stored), Bytes: shell.JSONInt(bytes),
+		Index: shell.JSONShape(index), Start: shell.JSONShape(r.Start), Shape: shell.JSONShape(r.Shape), Stored: shell.JSONInt(stored),
+		Bytes: shell.JSONInt(bytes),
 		Ratio: shell.Ratio(bytes, &ndarray.Storage{StoredBytes: stored}),
 	}
 }
@@ -278,7 +280,8 @@ func (l *chunkLister) hdf5Chunk(first []int64, bytes, at, mask int64) error {
 		}
 	}
 	if bytes <= 0 { // negative: 2^63 and more
-		return fmt.Errorf("%w: index entry of the chunk at %d: stored size: got %d bytes, want at least 1", ndarray.ErrCorrupt, first, uint64(bytes))
+		return fmt.Errorf("%w: index entry of the chunk at %d: stored size: got %d bytes, want at least 1", ndarray.ErrCorrupt, first,
+			uint64(bytes))
 	}
 	full, _ := grid.Product(l.meta.ChunkShape)
 	doc := l.doc(index, bytes, full*int64(l.meta.DType.Size))
@@ -390,7 +393,8 @@ func (l *chunkLister) index(frame *cframe.Frame, name string, place func(doc *Ch
 		}
 		if o.IsSpecial() {
 			if unstored++; l.all && unstored > maxUnstored {
-				return shell.Usagef("%s has %d chunks, of which more than %d are not stored; -n N lists the first N", name, len(offsets), maxUnstored)
+				return shell.Usagef("%s has %d chunks, of which more than %d are not stored; -n N lists the first N", name, len(offsets),
+					maxUnstored)
 			}
 		}
 		index := l.grid.Index(int64(n))

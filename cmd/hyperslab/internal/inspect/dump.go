@@ -97,9 +97,12 @@ a number out of range of the type, and for a missing integer of 8 bytes.` +
 	f.BoolVar(&j.ddl, "ddl", false, "write an HDF5 file, or an object in it, as text, as h5dump does")
 	f.BoolVarP(&j.header, "header", "H", false, "with --ddl: metadata without values")
 	f.BoolVar(&j.noHeader, "no-header", false, "with --csv: write no line with the names of the columns")
-	f.BoolVar(&j.index, "index", false, "with --csv: begin each line with the index of its first value, in columns with the names of the dimensions")
-	f.BoolVar(&j.coords, "coords", false, "with --csv: write a line for each element, with its coordinates in columns with the names of the dimensions")
-	f.BoolVar(&j.unpack, "unpack", false, "write values unpacked by the CF conventions (scale_factor, add_offset, _FillValue, missing_value, valid_range), and times as dates")
+	f.BoolVar(&j.index, "index", false,
+		"with --csv: begin each line with the index of its first value, in columns with the names of the dimensions")
+	f.BoolVar(&j.coords, "coords", false,
+		"with --csv: write a line for each element, with its coordinates in columns with the names of the dimensions")
+	f.BoolVar(&j.unpack, "unpack", false, "write values unpacked by the CF conventions (scale_factor, add_offset, _FillValue, "+
+		"missing_value, valid_range), and times as dates")
 	f.BoolVar(&j.csvSafe, "csv-safe", false, "with --csv: put ' before strings that a spreadsheet would read as a formula")
 	shell.ProgressFlag(cmd, &j.progress)
 	cmd.MarkFlagsMutuallyExclusive("json", "ndjson", "csv", "npy", "ddl")
@@ -239,7 +242,8 @@ func (j *dumpJob) dumpDDL(ctx context.Context, args []string) (err error) {
 func (j *dumpJob) dumpJSON(ctx context.Context, w *bufio.Writer, address string, arr *ndarray.Array, progress func(bytes int64)) error {
 	m := arr.Meta()
 	var head strings.Builder
-	if err := j.WriteJSON(&head, DumpDoc{Schema: shell.SchemaDump, Address: address, Shape: shell.ShapeDoc(m), DType: m.DType.String()}); err != nil {
+	if err := j.WriteJSON(&head, DumpDoc{Schema: shell.SchemaDump, Address: address, Shape: shell.ShapeDoc(m),
+		DType: m.DType.String()}); err != nil {
 		return err
 	}
 	_, _ = w.WriteString(strings.TrimSuffix(head.String(), "null\n}\n")) // the writer keeps its first error

@@ -71,7 +71,8 @@ func (d *ddlPlace) part(f *h5.File) error {
 			step[axis] = max(step[axis], 1)
 		}
 		if step[axis] < 0 {
-			return fmt.Errorf("%s: --ddl: %w: axis %d: step %d; h5dump's STRIDE must be positive", d.where, errors.ErrUnsupported, axis, step[axis])
+			return fmt.Errorf("%s: --ddl: %w: axis %d: step %d; h5dump's STRIDE must be positive", d.where, errors.ErrUnsupported, axis,
+				step[axis])
 		}
 	}
 	d.what.Part = &h5.Region{Start: start, Stride: step, Count: count}

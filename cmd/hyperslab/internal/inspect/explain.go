@@ -139,7 +139,8 @@ func (j *explainJob) run(address string) (err error) {
 		wrong++
 	}
 	if j.json {
-		err = shell.WriteJSON(j.Stdout, ExplainDoc{Schema: shell.SchemaExplain, File: e.name, Format: e.kind, Errors: wrong, Field: e.doc(root, j.depth)})
+		err = shell.WriteJSON(j.Stdout, ExplainDoc{Schema: shell.SchemaExplain, File: e.name, Format: e.kind, Errors: wrong,
+			Field: e.doc(root, j.depth)})
 	} else {
 		err = j.writeExplained(e, root, at)
 	}
@@ -290,7 +291,8 @@ func explainedMember(a *shell.App, loc locate.Location, as string) (*explained, 
 	}
 	format, err := hyperslab.Sniff(loc.File)
 	if err == nil && as == "" && (format == hyperslab.B2Z || format == hyperslab.B2D) {
-		return nil, fmt.Errorf("%w: %s consists of several frames: name one as %s:/path", errors.ErrUnsupported, remote.Redact(loc.File), remote.Redact(loc.File))
+		return nil, fmt.Errorf("%w: %s consists of several frames: name one as %s:/path", errors.ErrUnsupported, remote.Redact(loc.File),
+			remote.Redact(loc.File))
 	}
 	return nil, nil
 }
@@ -410,7 +412,8 @@ func (e *explained) hex(f format.Field, most int64) string {
 
 func (e *explained) doc(f format.Field, depth int) FieldDoc {
 	d := FieldDoc{
-		Name: f.Name, Offset: shell.JSONInt(f.Offset), Length: shell.JSONInt(f.Length), Value: shell.OrNull(f.Value), Meaning: shell.OrNull(f.Meaning),
+		Name: f.Name, Offset: shell.JSONInt(f.Offset), Length: shell.JSONInt(f.Length), Value: shell.OrNull(f.Value),
+		Meaning:   shell.OrNull(f.Meaning),
 		Complaint: shell.OrNull(f.Complaint), Hex: shell.OrNull(e.hex(f, hexBytesDoc)), Fields: []FieldDoc{},
 	}
 	if depth == 1 {

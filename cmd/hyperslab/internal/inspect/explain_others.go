@@ -31,7 +31,8 @@ func (e *explained) openMembers(file *os.File, path string) error {
 func (e *explained) addMembers(root *format.Field) {
 	for i := range e.members {
 		m := &e.members[i]
-		f := format.Field{Name: "member file", Offset: m.At, Value: m.Path, Meaning: fmt.Sprintf("%d bytes, addresses from %d", m.Have, m.Start)}
+		f := format.Field{Name: "member file", Offset: m.At, Value: m.Path,
+			Meaning: fmt.Sprintf("%d bytes, addresses from %d", m.Have, m.Start)}
 		if err := m.Err(); err != nil {
 			f.Meaning, f.Complaint = "", filepath.Base(m.Path)+": "+err.Error()
 		}

@@ -40,8 +40,10 @@ func gatherGroup(ctx context.Context, tree *hyperslab.Tree, loc locate.Location,
 		Schema: shell.SchemaGroup, Address: address, Format: string(tree.Format),
 		Attributes: []shell.AttrDoc{}, UnsupportedAttrs: []shell.UnsupportedDoc{},
 	}
-	count := map[hyperslab.EntryKind]*int{hyperslab.Group: &d.Groups, hyperslab.Array: &d.Arrays, hyperslab.Link: &d.Links, hyperslab.Type: &d.Types, hyperslab.Other: &d.Others}
-	for e, err := range tree.Walk(ctx, &hyperslab.WalkOptions{NoSizes: true, Prune: func(e hyperslab.Entry) bool { return e.Path != base }}) {
+	count := map[hyperslab.EntryKind]*int{hyperslab.Group: &d.Groups, hyperslab.Array: &d.Arrays, hyperslab.Link: &d.Links,
+		hyperslab.Type: &d.Types, hyperslab.Other: &d.Others}
+	for e, err := range tree.Walk(ctx,
+		&hyperslab.WalkOptions{NoSizes: true, Prune: func(e hyperslab.Entry) bool { return e.Path != base }}) {
 		if err != nil {
 			return nil, err
 		}

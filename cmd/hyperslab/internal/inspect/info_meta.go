@@ -64,7 +64,8 @@ func (j *infoJob) gatherMeta(ctx context.Context, address string) (d *MetaDoc, e
 	}
 	defer func() { err = errors.Join(err, tree.Close()) }()
 	d = &MetaDoc{
-		Schema: shell.SchemaMeta, Address: address, Format: string(tree.Format), Attrs: []shell.AttrDoc{}, Unknown: []shell.UnsupportedDoc{},
+		Schema: shell.SchemaMeta, Address: address, Format: string(tree.Format), Attrs: []shell.AttrDoc{},
+		Unknown: []shell.UnsupportedDoc{},
 	}
 	attrs, err := tree.GroupAttrs(ctx, loc.Object)
 	if err != nil {

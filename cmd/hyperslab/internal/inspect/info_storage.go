@@ -204,7 +204,8 @@ func (d *StorageDoc) elements(o *h5file.Object, size int64) error {
 	}
 	for c, err := range o.Chunks() {
 		if err == nil && c.Size > uint64(size) {
-			err = fmt.Errorf("%w: index entry of the chunk at %d: stored size: got %d bytes, want at most %d, the size of the file", ndarray.ErrCorrupt, c.Offset, c.Size, size)
+			err = fmt.Errorf("%w: index entry of the chunk at %d: stored size: got %d bytes, want at most %d, the size of the file",
+				ndarray.ErrCorrupt, c.Offset, c.Size, size)
 		}
 		if err != nil {
 			return err

@@ -165,7 +165,8 @@ func Unsupported(e hyperslab.Entry) bool {
 }
 
 func newLsEntry(e hyperslab.Entry) LsEntry {
-	entry := LsEntry{Path: e.Path, Kind: string(e.Kind), Type: shell.OrNull(e.Type), LinkKind: shell.OrNull(e.LinkKind), Target: shell.OrNull(e.Target)}
+	entry := LsEntry{Path: e.Path, Kind: string(e.Kind), Type: shell.OrNull(e.Type), LinkKind: shell.OrNull(e.LinkKind),
+		Target: shell.OrNull(e.Target)}
 	if e.Err != nil {
 		entry.Error = shell.OrNull(e.Err.Error())
 	}
@@ -200,7 +201,8 @@ func newLsTable(o *lsJob) *term.Table {
 	switch {
 	case o.long:
 		return &term.Table{
-			Head:  []string{"PATH", "SHAPE", "MAX SHAPE", "DIMENSIONS", "DTYPE", "CHUNKS", "BLOCKS", "CODEC", "BYTES", "STORED", "RATIO", "ATTRS"},
+			Head: []string{"PATH", "SHAPE", "MAX SHAPE", "DIMENSIONS", "DTYPE", "CHUNKS", "BLOCKS", "CODEC", "BYTES", "STORED", "RATIO",
+				"ATTRS"},
 			Right: []bool{8: true, 9: true, 10: true, 11: true},
 		}
 	case o.noSizes:
@@ -246,7 +248,8 @@ func (e *LsEntry) cells(o *lsJob) []string {
 	if e.Attributes != nil {
 		attrs = fmt.Sprint(*e.Attributes)
 	}
-	return []string{e.name(), shape, shell.ShapeCell(e.MaxShape), dimensions, dtype, chunks, shell.ShapeCell(e.Blocks), e.compression, bytes, stored, ratio, attrs}
+	return []string{e.name(), shape, shell.ShapeCell(e.MaxShape), dimensions, dtype, chunks, shell.ShapeCell(e.Blocks), e.compression,
+		bytes, stored, ratio, attrs}
 }
 
 // name returns the path as listed, for example "/group/" or "/link -> /target".

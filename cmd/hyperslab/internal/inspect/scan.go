@@ -101,7 +101,8 @@ files cannot be scanned.` + shell.BatchHelp,
 	f.Int64Var(&j.ratio, "max-ratio", 1000, "limit of the ratio `N` of declared to stored bytes of an array of at least 64 MiB")
 	f.IntVarP(&j.most, "limit", "n", 100, "list at most `N` findings of a file, all if 0")
 	f.BoolVarP(&j.quiet, "quiet", "q", false, "do not show files without findings")
-	j.batch.AddList(cmd, "also the files that `FILE` lists, one per line; - is standard input", "continue after a file that cannot be scanned")
+	j.batch.AddList(cmd, "also the files that `FILE` lists, one per line; - is standard input",
+		"continue after a file that cannot be scanned")
 	f.BoolVar(&j.sarif, "sarif", false, "write one SARIF 2.1.0 document")
 	shell.JSONFlag(cmd, &j.json)
 	cmd.MarkFlagsMutuallyExclusive("json", "sarif")
@@ -123,7 +124,8 @@ func (j *scanJob) options() (scan.Options, error) {
 	for _, l := range []struct {
 		flag, text string
 		to         *int64
-	}{{"--max-array", j.limits.array, &s.Array}, {"--max-chunk", j.limits.chunk, &s.Chunk}, {"--max-metadata", j.limits.metadata, &s.Metadata}} {
+	}{{"--max-array", j.limits.array, &s.Array}, {"--max-chunk", j.limits.chunk, &s.Chunk},
+		{"--max-metadata", j.limits.metadata, &s.Metadata}} {
 		n, err := term.ParseBytes(l.text)
 		switch {
 		case err != nil:

@@ -106,7 +106,8 @@ type sarifLogical struct {
 func newSARIF(files []ScanFile) sarifLog {
 	v := NewVersionDoc()
 	run := sarifRun{
-		Tool:        sarifTool{sarifDriver{Name: "hyperslab", Version: v.Version, InformationURI: "https://" + cmp.Or(v.Module, "github.com/hyperslab/hyperslab")}},
+		Tool: sarifTool{sarifDriver{Name: "hyperslab", Version: v.Version,
+			InformationURI: "https://" + cmp.Or(v.Module, "github.com/hyperslab/hyperslab")}},
 		Invocations: []sarifInvocation{{Successful: true, Notifications: []sarifNotification{}}},
 		Artifacts:   []sarifArtifact{}, Results: []sarifResult{},
 	}

@@ -97,7 +97,8 @@ exit code stays 0. --untrusted protects from them.`,
 		RunE:              func(*cobra.Command, []string) error { return j.run() },
 	}
 	cmd.Flags().BoolVar(&j.libs, "libs", false, "also the linked C libraries and the filters of HDF5")
-	cmd.Flags().BoolVar(&j.check, "check", false, "also the known vulnerabilities of the linked releases, and the defects that are guarded against")
+	cmd.Flags().BoolVar(&j.check, "check", false,
+		"also the known vulnerabilities of the linked releases, and the defects that are guarded against")
 	shell.JSONFlag(cmd, &j.json)
 	a.Paged(cmd)
 	return cmd

@@ -117,7 +117,8 @@ func emitInto(ctx context.Context, directory string, o *crosscheck.Options) (*cr
 }
 
 func newEmitDoc(directory string, m *crosscheck.Manifest) EmitDoc {
-	d := EmitDoc{Schema: shell.SchemaEmit, Directory: directory, Manifest: crosscheck.ManifestName, Full: m.Full, Versions: m.Versions, Cases: len(m.Cases)}
+	d := EmitDoc{Schema: shell.SchemaEmit, Directory: directory, Manifest: crosscheck.ManifestName, Full: m.Full, Versions: m.Versions,
+		Cases: len(m.Cases)}
 	for _, name := range crosscheck.Areas() {
 		e := EmitArea{Area: name}
 		for _, c := range m.Cases {

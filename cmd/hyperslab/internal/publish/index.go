@@ -58,7 +58,8 @@ error.`,
 	f := cmd.Flags()
 	f.StringVarP(&j.out, "output", "o", "", "`INDEX` to write")
 	f.StringVar(&j.url, "url", "", "`URL` of the object, if FILE is a local copy")
-	f.StringVar(&j.kerchunk, "kerchunk", "", "write kerchunk references in `FORMAT`: "+string(kerchunk.JSON)+" or "+string(kerchunk.Parquet))
+	f.StringVar(&j.kerchunk, "kerchunk", "", "write kerchunk references in `FORMAT`: "+string(kerchunk.JSON)+" or "+
+		string(kerchunk.Parquet))
 	shell.CompleteWords(cmd, "kerchunk", string(kerchunk.JSON), string(kerchunk.Parquet))
 	f.BoolVarP(&j.force, "force", "f", false, "replace the index if it exists")
 	a.Done(cmd)
@@ -100,38 +101,39 @@ func (j *indexJob) writeIndex(ctx context.Context, w io.Writer, file, url string
 	if _, err := hyperslab.Sniff(file); err != nil {
 		return err
 	}
-	return remote.WriteIndex(ctx, w, file, url, &remote.Options{AllowPrivate: j.Remote.AllowPrivate, OnUnverified: j.Unverified}, func(c *remote.Client, at string) error {
-		before := remote.DefaultClient
-		remote.DefaultClient = c
-		defer func() { remote.DefaultClient = before }()
-		format, err := hyperslab.Sniff(at)
-		if err != nil {
-			return err
-		}
-		if format == hyperslab.HDF5 {
-			return readTree(ctx, at)
-		}
-		for e, err := range hyperslab.Walk(ctx, at, nil) {
+	return remote.WriteIndex(ctx, w, file, url, &remote.Options{AllowPrivate: j.Remote.AllowPrivate, OnUnverified: j.Unverified},
+		func(c *remote.Client, at string) error {
+			before := remote.DefaultClient
+			remote.DefaultClient = c
+			defer func() { remote.DefaultClient = before }()
+			format, err := hyperslab.Sniff(at)
 			if err != nil {
 				return err
 			}
-			if e.Kind != hyperslab.Array || e.Err != nil {
-				continue
+			if format == hyperslab.HDF5 {
+				return readTree(ctx, at)
 			}
-			location := at
-			if e.Path != "/" {
-				location += ":" + e.Path
+			for e, err := range hyperslab.Walk(ctx, at, nil) {
+				if err != nil {
+					return err
+				}
+				if e.Kind != hyperslab.Array || e.Err != nil {
+					continue
+				}
+				location := at
+				if e.Path != "/" {
+					location += ":" + e.Path
+				}
+				arr, err := hyperslab.Open(ctx, location, nil)
+				if err != nil {
+					return err
+				}
+				if err := readMetadata(ctx, arr); err != nil {
+					return err
+				}
 			}
-			arr, err := hyperslab.Open(ctx, location, nil)
-			if err != nil {
-				return err
-			}
-			if err := readMetadata(ctx, arr); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
+			return nil
+		})
 }
 
 // writeReferences writes the kerchunk references of an HDF5 file to the new output name.

@@ -81,15 +81,18 @@ has two stages, and all shards of the first one must be done before the second b
 	c := &j.convert
 	c.Job.Flags = f
 	f.IntVarP(&c.Job.Jobs, "jobs", "j", 4, "maximum number `N` of workers of one process")
-	f.StringVarP(&c.Job.Memory, "memory", "M", "128MiB", "maximum `BYTES` of the buffers of one process; if the flag is given, a chunk that needs more is an error")
+	f.StringVarP(&c.Job.Memory, "memory", "M", "128MiB",
+		"maximum `BYTES` of the buffers of one process; if the flag is given, a chunk that needs more is an error")
 	c.Job.Progress = term.ProgressNone
 	c.Attrs.Add(cmd, "leave out")
-	f.Lookup("exclude-unsupported").Usage = "leave out everything that the target cannot represent: attributes, fill value, dimension names, maximum shape"
+	f.Lookup("exclude-unsupported").Usage = "leave out everything that the target cannot represent: attributes, fill value, dimension " +
+		"names, maximum shape"
 	f.StringVar(&c.Format, "format", "", "`FORMAT` of the target: b2nd, hdf5 or caterva")
 	c.StoreFlags.Add(cmd)
 	f.BoolVar(&j.compact, "compact", false, "an HDF5 target is one file, and not a virtual dataset over several files")
 	f.StringVar(&j.shard, "shard-bytes", "1GiB", "maximum `BYTES` of the elements of a shard, unless one chunk is larger")
-	f.StringVarP(&j.out, "output", "o", "", "write the plan to the new `FILE` and a table to standard output; without this flag, write the plan to standard output")
+	f.StringVarP(&j.out, "output", "o", "",
+		"write the plan to the new `FILE` and a table to standard output; without this flag, write the plan to standard output")
 	shell.AddDType(a, cmd)
 	shell.JSONFlag(cmd, &j.json)
 	shell.CompleteWords(cmd, "format", string(hyperslab.B2ND), string(hyperslab.HDF5), string(hyperslab.Caterva))
@@ -111,11 +114,13 @@ func (j *planJob) run(ctx context.Context, operation string) error {
 	if err != nil || bytes < 1 {
 		return shell.Usagef("--shard-bytes %s: want at least one byte", j.shard)
 	}
-	options := &plan.Options{ShardBytes: bytes, Memory: c.Job.Limit, Workers: c.Job.Jobs, Sparse: c.Sparse, Compact: j.compact, DType: j.Access.Dtype}
+	options := &plan.Options{ShardBytes: bytes, Memory: c.Job.Limit, Workers: c.Job.Jobs, Sparse: c.Sparse, Compact: j.compact,
+		DType: j.Access.Dtype}
 	j.Access.Typed = true // New checks the source
 	if slices.Index(planOperations, operation) < 4 {
 		err = j.planArray(ctx, operation, options)
-	} else if options.Chunks, err = term.ParseShape(c.Chunks); c.Codec != "" || c.Level >= 0 || c.Filter != "" || c.Blocks != "" || c.Sparse || j.compact || c.Sum || len(c.Grow) > 0 || c.Format != "" {
+	} else if options.Chunks, err = term.ParseShape(c.Chunks); c.Codec != "" || c.Level >= 0 || c.Filter != "" || c.Blocks != "" ||
+		c.Sparse || j.compact || c.Sum || len(c.Grow) > 0 || c.Format != "" {
 		err = shell.Usagef("%s writes no array: of the flags of storage, only --chunks applies", operation)
 	}
 	if err != nil {
@@ -158,7 +163,8 @@ func (j *planJob) planArray(ctx context.Context, operation string, options *plan
 	}
 	switch m := src.Meta(); {
 	case operation != "convert" && string(format) != m.Format:
-		return shell.Usagef("%s writes the format of the source, %s, and %s is of format %s; convert writes other formats", operation, m.Format, c.Target, format)
+		return shell.Usagef("%s writes the format of the source, %s, and %s is of format %s; convert writes other formats", operation,
+			m.Format, c.Target, format)
 	case operation == "copy" && c.Given():
 		return shell.Usagef("copy writes the storage of the source; repack changes it")
 	case operation == "rechunk" && c.Chunks == "":

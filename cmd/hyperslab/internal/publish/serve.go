@@ -92,7 +92,8 @@ The server has no encryption; use ssh -L or a proxy with TLS from other machines
 
 func (j *serveJob) run(ctx context.Context, targets []string) (err error) {
 	opts := &serve.Options{Hosts: j.hosts, Timeout: j.timeout, Untrusted: hyperslab.Untrusted{FullIsolation: true}}
-	if err := errors.Join(shell.OneOf("--auth", j.auth, "token", "env", "off"), bytesFlag("--max-response", j.response, &opts.MaxBytes), bytesFlag("--memory", j.memory, &opts.Memory)); err != nil {
+	if err := errors.Join(shell.OneOf("--auth", j.auth, "token", "env", "off"), bytesFlag("--max-response", j.response, &opts.MaxBytes),
+		bytesFlag("--memory", j.memory, &opts.Memory)); err != nil {
 		return err
 	}
 	if j.timeout <= 0 {

@@ -221,7 +221,8 @@ func (j *workJob) share(file string) (begin, step int64, err error) {
 	}
 	i := os.Getenv("SLURM_ARRAY_TASK_ID")
 	if i == "" {
-		return 0, 0, shell.Usagef("shard of %s: missing; add --shard or --all, or run in an array of Slurm or an Indexed Job of Kubernetes", file)
+		return 0, 0, shell.Usagef("shard of %s: missing; add --shard or --all, or run in an array of Slurm or an Indexed Job of Kubernetes",
+			file)
 	}
 	begin = number("SLURM_ARRAY_TASK_ID", i)
 	least, count := os.Getenv("SLURM_ARRAY_TASK_MIN"), os.Getenv("SLURM_ARRAY_TASK_COUNT")

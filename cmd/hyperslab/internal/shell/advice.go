@@ -114,17 +114,21 @@ func hints() []hint {
 			advice: "a URL contains a host or a bucket, for example https://example.org/x.h5 or s3://bucket/x.h5"},
 		{when: contains[*remote.Error]},
 
-		{is: atomicfile.ErrForeign, advice: "-f replaces arrays and empty directories only: name another target, or remove the directory first"},
+		{is: atomicfile.ErrForeign, advice: "-f replaces arrays and empty directories only: name another target, or remove the " +
+			"directory first"},
 		{is: fs.ErrExist, when: cannotReplace, advice: "name a target that does not exist"},
 		{is: fs.ErrExist, advice: "-f replaces it"},
-		{is: hyperslab.ErrLocked, when: func(f *failure) bool { return f.cmd.Flags().Lookup("wait") != nil }, advice: "end the program that writes to the file, or wait longer with --wait DURATION, for example --wait 5m"},
+		{is: hyperslab.ErrLocked, when: func(f *failure) bool { return f.cmd.Flags().Lookup("wait") != nil },
+			advice: "end the program that writes to the file, or wait longer with --wait DURATION, for example --wait 5m"},
 		{is: ErrLossy, advice: "--allow-lossy appends the elements and reports how many the filter changes"},
 		{is: h5.ErrNoFilter, advice: "--plugin-path DIR loads HDF5 filters from the directory DIR"},
 		{is: fs.ErrNotExist, when: func(f *failure) bool { return f.at.Op == "create" }, text: parentAdvice},
 
-		{when: fullDisk(func(f *failure) bool { return toStdout(f.err) }), advice: "make space on the disk of standard output, or write to another; the output is not complete"},
+		{when: fullDisk(func(f *failure) bool { return toStdout(f.err) }),
+			advice: "make space on the disk of standard output, or write to another; the output is not complete"},
 		{when: fullDisk(func(f *failure) bool { return inPlace(f.cmd) && f.at.Path != "" }), text: func(f *failure) string {
-			return "free space there; the file was changed in place: hyperslab verify " + f.object() + " checks it, and hyperslab recover saves its contents"
+			return "free space there; the file was changed in place: hyperslab verify " + f.object() +
+				" checks it, and hyperslab recover saves its contents"
 		}},
 		{when: fullDisk(nil), advice: "free space there, or write to another disk; incomplete output has been removed"},
 		{is: syscall.EFBIG, advice: "raise the limit on the size of files (ulimit -f), or write to a file system without one"},
@@ -133,7 +137,8 @@ func hints() []hint {
 		{when: func(f *failure) bool { return elsewhere(f.err) && f.cmd.Flags().Lookup("allow-missing") != nil },
 			advice: "--external-dir DIR looks for external files in DIR, --allow-missing reads missing elements as fill value"},
 		{when: contains[*h5.OutsideError], advice: "copy that file and this one to a local directory, and read them there"},
-		{is: fs.ErrNotExist, when: func(f *failure) bool { return errors.Is(f.err, ndarray.ErrCorrupt) }, text: corruptAdvice}, // a missing part
+		{is: fs.ErrNotExist, when: func(f *failure) bool { return errors.Is(f.err, ndarray.ErrCorrupt) },
+			text: corruptAdvice}, // a missing part
 		{is: fs.ErrNotExist, text: means},
 		{is: ndarray.ErrFormat, when: rawBytes, advice: "for raw bytes add --shape, for example --shape -1 for all of them"},
 		{is: ndarray.ErrFormat, text: means},
@@ -178,9 +183,10 @@ func fileHints() []hint {
 		}, text: func(f *failure) string {
 			return "hyperslab dump " + f.file + " --ddl writes the types that arrays cannot represent as text"
 		}},
-		{is: ndarray.ErrType, when: without("info", func(f *failure) bool { return f.format != hyperslab.HDF5 }), text: func(f *failure) string {
-			return "hyperslab info " + f.object() + " shows its element type"
-		}},
+		{is: ndarray.ErrType, when: without("info", func(f *failure) bool { return f.format != hyperslab.HDF5 }),
+			text: func(f *failure) string {
+				return "hyperslab info " + f.object() + " shows its element type"
+			}},
 		{when: func(f *failure) bool { return unsupportedType(f.err) }, text: help},
 		{is: ndarray.ErrRegion, text: help},
 		{command: "verify", text: help},
@@ -246,7 +252,8 @@ func corruptAdvice(f *failure) string {
 // elsewhere reports whether an error is about another file that contains elements.
 func elsewhere(err error) bool {
 	text := err.Error()
-	return errors.Is(err, fs.ErrNotExist) && (strings.Contains(text, "source of a virtual dataset") || strings.Contains(text, "external file"))
+	return errors.Is(err, fs.ErrNotExist) &&
+		(strings.Contains(text, "source of a virtual dataset") || strings.Contains(text, "external file"))
 }
 
 // unsupportedType reports whether an error means that a valid file holds something that the
@@ -259,7 +266,8 @@ func unsupportedType(err error) bool {
 // elements that are not in the file, or that need a codec or filter that is not available.
 func unreadableElements(err error) bool {
 	e, ok := errors.AsType[*format.Error](err)
-	return ok && errors.Is(err, errors.ErrUnsupported) && (strings.Contains(e.Got, "values are not in the file") || strings.HasPrefix(e.Want, "an available "))
+	return ok && errors.Is(err, errors.ErrUnsupported) &&
+		(strings.Contains(e.Got, "values are not in the file") || strings.HasPrefix(e.Want, "an available "))
 }
 
 // toStdout reports whether an error is one of writing to standard output.
@@ -335,7 +343,8 @@ func lookAround(location string) string {
 	case err != nil && IsDirectory(loc.File):
 		return "this directory is not an array and contains no arrays that hyperslab stores; name one of its files"
 	case err != nil:
-		return "supported formats are b2nd, Caterva, bcolz, HDF5 and .npy, detected by content; check that the file is the right one and complete"
+		return "supported formats are b2nd, Caterva, bcolz, HDF5 and .npy, detected by content; check that the file is the right one " +
+			"and complete"
 	case format == hyperslab.HDF5, format == hyperslab.B2Z, format == hyperslab.B2D, format == hyperslab.B2E:
 		return "hyperslab ls -r " + ShellWord(loc.File) + " lists the objects of the file"
 	case format == hyperslab.Directory:

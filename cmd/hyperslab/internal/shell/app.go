@@ -80,7 +80,8 @@ func (a *App) openLocalHDF5(file string, opened *os.File) (*h5.File, error) {
 // Unlocked warns once about each file that is read without a lock.
 func (a *App) Unlocked(path string, _ error) {
 	if _, before := a.warned.LoadOrStore(path, true); !before {
-		a.Note("%s warning: %s is read without a file lock, because its file system refuses locks; another program can change it meanwhile", a.Talk.Notice(*a.Name.Load()+":"), term.Safe(path))
+		a.Note("%s warning: %s is read without a file lock, because its file system refuses locks; another program can change it meanwhile",
+			a.Talk.Notice(*a.Name.Load()+":"), term.Safe(path))
 	}
 }
 
@@ -169,8 +170,10 @@ func (a *App) complain(cmd *cobra.Command, err error) {
 			text = strings.TrimPrefix(text, failed.Op+" ")
 		}
 	}
-	text = temporary.ReplaceAllString(text, "$1$2")                                                                        // the user named the target
-	text = term.SafeLines(strings.ReplaceAll(text, ": register it (RegisterFilter) or allow a plugin (AllowPlugins)", "")) // advice names the flag
+	text = temporary.ReplaceAllString(text,
+		"$1$2") // the user named the target
+	text = term.SafeLines(strings.ReplaceAll(text, ": register it (RegisterFilter) or allow a plugin (AllowPlugins)",
+		"")) // advice names the flag
 	fmt.Fprintf(a.Stderr, "%s %s\n", a.Talk.Failure(cmd.CommandPath()+":"), text)
 	if todo := a.advice(cmd, err); todo != "" {
 		fmt.Fprintf(a.Stderr, "  %s\n", term.SafeLines(todo))

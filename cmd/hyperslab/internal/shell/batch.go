@@ -32,15 +32,18 @@ type BatchFlags struct {
 
 // Add adds the flags to a command.
 func (b *BatchFlags) Add(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&b.Into, "into", "", "write targets to the directory `DIR` under the names of their sources; all arguments are sources")
-	b.AddList(cmd, "also the sources that `FILE` lists, one per line; - is standard input", "after a failure go on with the next source; exit code 3 at the end")
+	cmd.Flags().StringVar(&b.Into, "into", "",
+		"write targets to the directory `DIR` under the names of their sources; all arguments are sources")
+	b.AddList(cmd, "also the sources that `FILE` lists, one per line; - is standard input",
+		"after a failure go on with the next source; exit code 3 at the end")
 }
 
 // AddList adds the flags of a list of sources.
 func (b *BatchFlags) AddList(cmd *cobra.Command, list, keep string) {
 	f := cmd.Flags()
 	f.StringVar(&b.list, "files-from", "", list)
-	f.BoolVarP(&b.null, "null", "0", false, "the names of --files-from end in a zero byte (find -print0, git ls-files -z) and are not patterns")
+	f.BoolVarP(&b.null, "null", "0", false,
+		"the names of --files-from end in a zero byte (find -print0, git ls-files -z) and are not patterns")
 	f.BoolVar(&b.keep, "keep-going", false, keep)
 }
 
@@ -48,7 +51,8 @@ func (b *BatchFlags) AddList(cmd *cobra.Command, list, keep string) {
 // It must be called before anything else that wraps cmd.RunE.
 func (a *App) Each(cmd *cobra.Command) {
 	var b BatchFlags
-	b.AddList(cmd, "also the addresses that `FILE` lists, one per line; - is standard input", "after a failure go on with the next address; exit code 3 at the end")
+	b.AddList(cmd, "also the addresses that `FILE` lists, one per line; - is standard input",
+		"after a failure go on with the next address; exit code 3 at the end")
 	run := cmd.RunE
 	cmd.Args = b.Arity
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -143,7 +147,8 @@ func (a *App) Batch(cmd *cobra.Command, args []string, b *BatchFlags, quiet bool
 		if done == 0 {
 			code = exitCode(failed[0])
 		}
-		return &ExitError{Code: code, Err: SummaryError(fmt.Sprintf("%d of %s failed", len(failed), term.Plural(int64(len(sources)), "source")))}
+		return &ExitError{Code: code, Err: SummaryError(fmt.Sprintf("%d of %s failed", len(failed),
+			term.Plural(int64(len(sources)), "source")))}
 	case len(sources) > 1 && !quiet:
 		a.Note("%s done", term.Plural(int64(done), "source"))
 	}
@@ -196,7 +201,8 @@ func (b *BatchFlags) sources(ctx context.Context, stdin io.Reader, args []string
 // expand returns the names that a pattern matches, which a selection may follow.
 func expand(name string) ([]string, error) {
 	found, err := glob(name)
-	if location, selection := SplitSelection(name); err == nil && len(found) == 0 && selection != "" { // the brackets are a selection, not a pattern
+	location, selection := SplitSelection(name)
+	if err == nil && len(found) == 0 && selection != "" { // the brackets are a selection, not a pattern
 		if found, err = glob(location); len(found) == 0 && !strings.ContainsAny(location, "*?[") {
 			found = []string{location}
 		}
@@ -244,7 +250,8 @@ func (b *BatchFlags) readList(ctx context.Context, stdin io.Reader, before int) 
 		}
 	}
 	if err := lines.Err(); errors.Is(err, bufio.ErrTooLong) {
-		return nil, Usagef("--files-from %s: a name of more than %d bytes; -0 is for lists whose names end in a zero byte", b.list, bufio.MaxScanTokenSize)
+		return nil, Usagef("--files-from %s: a name of more than %d bytes; -0 is for lists whose names end in a zero byte", b.list,
+			bufio.MaxScanTokenSize)
 	} else if err != nil {
 		return nil, err
 	}

@@ -41,6 +41,7 @@ func (a *App) NoteUndated(values *ndarray.Array) {
 		parts = append(parts, term.Plural(u.Outside, "element")+" out of range")
 	}
 	if len(parts) > 0 {
-		a.Note("%s no dates, printed as NaT: %s; the first one is %s", a.Talk.Notice("hyperslab dump:"), strings.Join(parts, ", "), IndexText(u.First))
+		a.Note("%s no dates, printed as NaT: %s; the first one is %s", a.Talk.Notice("hyperslab dump:"), strings.Join(parts, ", "),
+			IndexText(u.First))
 	}
 }

@@ -36,7 +36,8 @@ func (a *App) DoneWith(cmd *cobra.Command, set func(*DoneDoc)) {
 		}
 		dry, _ := cmd.Flags().GetBool("dry-run") // false for a command without such a flag
 		doc := DoneDoc{
-			Schema: SchemaDone, Command: strings.TrimPrefix(cmd.CommandPath(), cmd.Root().Name()+" "), Arguments: args, DryRun: dry, Seconds: Seconds(time.Since(start)),
+			Schema: SchemaDone, Command: strings.TrimPrefix(cmd.CommandPath(), cmd.Root().Name()+" "), Arguments: args, DryRun: dry,
+			Seconds: Seconds(time.Since(start)),
 		}
 		set(&doc)
 		return a.WriteJSON(a.Stdout, doc)

@@ -118,12 +118,14 @@ func (e *Batch) AppendJSON(dst []byte, i int) []byte {
 // EachBlock reads all elements and calls f for one block after the other in row-major order. f must
 // not keep e after it returns. progress is called after each block with the number of bytes of
 // processed elements.
-func EachBlock(ctx context.Context, arr *ndarray.Array, limit int64, progress func(bytes int64), f func(r ndarray.Region, e *Batch) error) error {
+func EachBlock(ctx context.Context, arr *ndarray.Array, limit int64, progress func(bytes int64),
+	f func(r ndarray.Region, e *Batch) error) error {
 	return (&Reading{Arr: arr, Limit: limit, Progress: progress}).Each(ctx, f)
 }
 
 // EachText is eachBlock for elements that are printed: dates of any calendar, missing integers.
-func EachText(ctx context.Context, arr *ndarray.Array, limit int64, progress func(bytes int64), f func(r ndarray.Region, e *Batch) error) error {
+func EachText(ctx context.Context, arr *ndarray.Array, limit int64, progress func(bytes int64),
+	f func(r ndarray.Region, e *Batch) error) error {
 	p, _ := ndarray.As[cf.Printer](arr.Backend())
 	return (&Reading{Arr: arr, printer: p, Limit: limit, Progress: progress}).Each(ctx, f)
 }
@@ -199,7 +201,8 @@ func (e *Batch) Read(ctx context.Context, arr *ndarray.Array, p cf.Printer, r nd
 func noNulls(ctx context.Context, arr *ndarray.Array, form string) error {
 	n, err := ndarray.CountNulls(ctx, arr)
 	if err == nil && n > 0 {
-		err = &ndarray.Error{Op: "dump", Path: arr.Meta().Path, Err: fmt.Errorf("%w: %s in %s; --json and --csv have null elements", errors.ErrUnsupported, term.Plural(n, "null element"), form)}
+		err = &ndarray.Error{Op: "dump", Path: arr.Meta().Path, Err: fmt.Errorf("%w: %s in %s; --json and --csv have null elements",
+			errors.ErrUnsupported, term.Plural(n, "null element"), form)}
 	}
 	return err
 }

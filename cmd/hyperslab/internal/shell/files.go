@@ -18,7 +18,8 @@ type FilesFlags struct {
 // openArray and openTree open.
 func (o *FilesFlags) Add(a *App, cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.BoolVar(&o.Missing, "allow-missing", false, "read elements in missing sources of virtual datasets and in missing external files as fill value, with a warning")
+	f.BoolVar(&o.Missing, "allow-missing", false,
+		"read elements in missing sources of virtual datasets and in missing external files as fill value, with a warning")
 	o.AddDir(cmd)
 	run := cmd.RunE
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -29,7 +30,8 @@ func (o *FilesFlags) Add(a *App, cmd *cobra.Command) {
 
 // AddDir adds only --external-dir.
 func (o *FilesFlags) AddDir(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&o.Dir, "external-dir", "", "look for external files with relative names in `DIR` instead of the working directory")
+	cmd.Flags().StringVar(&o.Dir, "external-dir", "",
+		"look for external files with relative names in `DIR` instead of the working directory")
 }
 
 // Missing writes a warning for each missing file once.

@@ -48,7 +48,8 @@ func (j *JobFlags) Add(cmd *cobra.Command, quiet string) {
 	f := cmd.Flags()
 	j.Flags = f
 	f.IntVarP(&j.Jobs, "jobs", "j", 0, "number `N` of workers; 0 means all cores")
-	f.StringVarP(&j.Memory, "memory", "M", "128MiB", "maximum `BYTES` of the buffers of all workers; if the flag is given, a chunk that needs more is an error")
+	f.StringVarP(&j.Memory, "memory", "M", "128MiB",
+		"maximum `BYTES` of the buffers of all workers; if the flag is given, a chunk that needs more is an error")
 	ProgressFlag(cmd, &j.Progress)
 	f.BoolVarP(&j.Quiet, "quiet", "q", false, quiet)
 }
@@ -136,7 +137,8 @@ type PickFlags struct {
 // Add adds the flags to a command.
 func (p *PickFlags) Add(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.StringArrayVar(&p.exclude, "exclude", nil, "leave out the objects of a tree that `PATTERN` matches and all objects below them: a path or a name, with *, ? and [ ]; repeatable")
+	f.StringArrayVar(&p.exclude, "exclude", nil, "leave out the objects of a tree that `PATTERN` matches and all objects below them: a "+
+		"path or a name, with *, ? and [ ]; repeatable")
 	f.BoolVar(&p.Skip, "skip-unreadable", false, "of a tree, leave out objects that cannot be read, report each, and end with exit code 3")
 }
 
@@ -174,7 +176,8 @@ func (p *PickFlags) Unreadable(a *App, command string, list *[]string) func(path
 	}
 	return func(path string, err error) bool {
 		switch {
-		case errors.Is(err, ndarray.ErrCorrupt), errors.Is(err, h5.ErrNoFilter), errors.Is(err, errors.ErrUnsupported), errors.Is(err, ndarray.ErrFormat):
+		case errors.Is(err, ndarray.ErrCorrupt), errors.Is(err, h5.ErrNoFilter), errors.Is(err, errors.ErrUnsupported), errors.Is(err,
+			ndarray.ErrFormat):
 		default:
 			return false // for example a full disk
 		}

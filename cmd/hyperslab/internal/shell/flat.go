@@ -62,7 +62,8 @@ func (o *FlatFlags) rawSource(dtype string, size int64) (*npy.Array, error) {
 		shape[open] = 1
 		step, ok := grid.Product(shape)
 		if step *= int64(d.Size); !ok || step <= 0 || (size-o.Offset)%step != 0 || size < o.Offset {
-			return nil, Usagef("--shape %s: %d bytes after --offset %d are not a multiple of %d bytes", o.Shape, size-o.Offset, o.Offset, step)
+			return nil, Usagef("--shape %s: %d bytes after --offset %d are not a multiple of %d bytes", o.Shape, size-o.Offset, o.Offset,
+				step)
 		}
 		shape[open] = (size - o.Offset) / step
 	}
@@ -114,7 +115,8 @@ func OpenRawFile(file, dtype string, raw *FlatFlags) (_ *ndarray.Array, err erro
 	}
 	m := ndarray.Meta{Format: RawFormat, Path: file, Shape: s.Shape, DType: s.DType, ReadOnly: true}
 	if have, n := info.Size()-s.Offset, m.NumElems()*int64(m.DType.Size); have > n {
-		return nil, Usagef("%s has %d bytes after --offset %d, %s of %v are %d", file, have, raw.Offset, term.FormatShape(m.Shape), m.DType, n)
+		return nil, Usagef("%s has %d bytes after --offset %d, %s of %v are %d", file, have, raw.Offset, term.FormatShape(m.Shape), m.DType,
+			n)
 	}
 	return ndarray.New(&rawFile{s, m, f})
 }
@@ -154,9 +156,11 @@ func OpenPipe(stdin io.Reader, dtype string, raw *FlatFlags) (*ndarray.Array, er
 			case len(head) == 0:
 				return nil, Usagef("standard input is empty: want .npy, or raw bytes with --shape and --dtype")
 			case strings.HasPrefix(string(more), h5file.Signature):
-				return nil, Usagef("standard input is an HDF5 file, which is not read from its beginning to its end; save it first, and name the file")
+				return nil, Usagef("standard input is an HDF5 file, which is not read from its beginning to its end; save it first, and " +
+					"name the file")
 			case beginsFrame(more):
-				return nil, Usagef("standard input is a Blosc2 frame, which is not read from its beginning to its end; save it first, and name the file")
+				return nil, Usagef("standard input is a Blosc2 frame, which is not read from its beginning to its end; save it first, " +
+					"and name the file")
 			}
 			return nil, Usagef("standard input is not .npy (begins with % x); for raw bytes give --shape and --dtype", head)
 		}

@@ -44,7 +44,8 @@ func (a *App) setLocks(wait time.Duration, noLock bool) (undo func()) {
 		},
 		NoLock: noLock,
 		Unlocked: func(path string, _ error) {
-			a.Note("%s warning: %s is changed without a lock, because its file system refuses locks; another program can change it meanwhile", a.Talk.Notice(*a.Name.Load()+":"), term.Safe(path))
+			a.Note("%s warning: %s is changed without a lock, because its file system refuses locks; another program can change "+
+				"it meanwhile", a.Talk.Notice(*a.Name.Load()+":"), term.Safe(path))
 		},
 	})
 	return func() { filelock.SetPolicy(old) }

@@ -86,7 +86,8 @@ func (a *App) MemberOf(address string) (_ *MemberFrame, err error) {
 		}
 	}
 	if a.Untrusted() {
-		return nil, fmt.Errorf("%w: %s is not a file of the container: its frame is embedded or it is a column, and only a worker decodes the values of an untrusted file", errors.ErrUnsupported, loc)
+		return nil, fmt.Errorf("%w: %s is not a file of the container: its frame is embedded or it is a column, and only a worker "+
+			"decodes the values of an untrusted file", errors.ErrUnsupported, loc)
 	}
 	f, err := FrameOf(loc, format)
 	return embeddedMember(f, loc.String(), err)
@@ -98,7 +99,8 @@ func embeddedMember(f *StoredFrame, name string, err error) (*MemberFrame, error
 		return nil, ndarray.Wrap("open", name, err)
 	}
 	if f == nil {
-		return nil, fmt.Errorf("%w: %s is a column of a table, whose rows are in several frames without a common grid of chunks", errors.ErrUnsupported, name)
+		return nil, fmt.Errorf("%w: %s is a column of a table, whose rows are in several frames without a common grid of chunks",
+			errors.ErrUnsupported, name)
 	}
 	return &MemberFrame{Frame: f.Frame, Name: name, Embedded: true, close: f.Close}, nil
 }

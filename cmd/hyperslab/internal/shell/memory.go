@@ -35,7 +35,8 @@ func (j *JobFlags) Fit(memory int64, address string, m ndarray.Meta) error {
 	}
 	if need > memory && j.Given {
 		const mebi = 1 << 20
-		return Usagef("%s: a chunk of %s takes %s, and --memory %s is too small to read or write one; give at least --memory %dMiB, or leave it out",
+		return Usagef("%s: a chunk of %s takes %s, and --memory %s is too small to read or write one; give at least --memory %dMiB, or "+
+			"leave it out",
 			address, term.FormatShape(m.ChunkShape), term.FormatBytes(need/ChunkCopies), j.Memory, grid.DivUp(need, mebi))
 	}
 	most := max(memory/max(need, 1), 1)

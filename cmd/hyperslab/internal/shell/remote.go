@@ -88,7 +88,8 @@ func (r *remoteFlags) End(a *App) {
 // Unverified warns once about an object of which parts of two versions may be mixed.
 func (a *App) Unverified(err error) {
 	if _, before := a.warned.LoadOrStore(err.Error(), true); !before {
-		a.Note("%s warning: %s; if it changes during the command, the result may contain data of two versions", a.Talk.Notice(*a.Name.Load()+":"), err.Error())
+		a.Note("%s warning: %s; if it changes during the command, the result may contain data of two versions",
+			a.Talk.Notice(*a.Name.Load()+":"), err.Error())
 	}
 }
 
@@ -144,14 +145,16 @@ func Fetched(ctx context.Context, file string) (name string, done func() error, 
 	if err != nil {
 		// A server may answer the request for a directory with a page.
 		if dir, _ := DirectoryAtURL(file); dir != nil {
-			return "", nil, fmt.Errorf("%w: a local copy of the directory %s, because HTTP cannot list its files", errors.ErrUnsupported, remote.Redact(file))
+			return "", nil, fmt.Errorf("%w: a local copy of the directory %s, because HTTP cannot list its files", errors.ErrUnsupported,
+				remote.Redact(file))
 		}
 		if o == nil {
 			return "", nil, err
 		}
 	}
 	if o.Size() > mostCopied {
-		return "", nil, fmt.Errorf("%w: %s: size: got %d bytes, want at most %d for a local copy", hyperslab.ErrLimit, remote.Redact(file), o.Size(), int64(mostCopied))
+		return "", nil, fmt.Errorf("%w: %s: size: got %d bytes, want at most %d for a local copy", hyperslab.ErrLimit, remote.Redact(file),
+			o.Size(), int64(mostCopied))
 	}
 	dir, err := os.MkdirTemp("", "hyperslab-*")
 	if err != nil {

@@ -52,6 +52,7 @@ func SniffStructure(r io.ReaderAt, size int64) (string, error) {
 	if len(head) == 0 {
 		return "", fmt.Errorf("%w: the file is empty", ndarray.ErrFormat)
 	}
-	return "", fmt.Errorf("%w: neither a Blosc chunk or frame, a bcolz chunk file, nor HDF5 (begins with % x); --as KIND explains it anyway",
+	return "", fmt.Errorf("%w: neither a Blosc chunk or frame, a bcolz chunk file, nor HDF5 (begins with % x); --as KIND "+
+		"explains it anyway",
 		ndarray.ErrFormat, head[:min(len(head), 10)])
 }

@@ -20,18 +20,22 @@ import (
 // synonyms are words of other programs with the words of this one, of which the first that a flag
 // accepts is suggested.
 var synonyms = map[string][]string{
-	"gzip": {"deflate", "zlib"}, "gz": {"deflate", "zlib"}, "zip": {"deflate", "zlib"}, "zlib": {"deflate"}, "deflate": {"zlib"}, "bz2": {"bzip2"},
+	"gzip": {"deflate", "zlib"}, "gz": {"deflate", "zlib"}, "zip": {"deflate", "zlib"}, "zlib": {"deflate"}, "deflate": {"zlib"},
+	"bz2":   {"bzip2"},
 	"blosc": {"blosc/lz4", "blosclz"}, "blosc2": {"b2nd", "blosc2/zstd"}, "zstandard": {"zstd"},
-	"netcdf": {"hdf5"}, "netcdf4": {"hdf5"}, "nc": {"hdf5"}, "h5": {"hdf5"}, "hdf": {"hdf5"}, "numpy": {"npy"}, "binary": {"raw"}, "bin": {"raw"},
+	"netcdf": {"hdf5"}, "netcdf4": {"hdf5"}, "nc": {"hdf5"}, "h5": {"hdf5"}, "hdf": {"hdf5"}, "numpy": {"npy"}, "binary": {"raw"},
+	"bin":        {"raw"},
 	"bitshuffle": {"bit"}, "bits": {"bit"}, "shuffle": {"byte"}, "bytes": {"byte"}, "true": {"byte", "always"}, "false": {"none", "never"},
 	"no": {"none", "never"}, "off": {"none", "never"}, "uncompressed": {"none"}, "null": {"none"},
 }
 
 // dtypes are common names of element types, and those that other languages use for them.
 var (
-	dtypes     = []string{"float64", "float32", "float16", "int64", "int32", "int16", "int8", "uint64", "uint32", "uint16", "uint8", "bool", "complex64", "complex128"}
+	dtypes = []string{"float64", "float32", "float16", "int64", "int32", "int16", "int8", "uint64", "uint32", "uint16", "uint8", "bool",
+		"complex64", "complex128"}
 	otherTypes = map[string]string{
-		"float": "float64", "double": "float64", "single": "float32", "half": "float16", "int": "int64", "integer": "int64", "long": "int64", "short": "int16", "char": "int8",
+		"float": "float64", "double": "float64", "single": "float32", "half": "float16", "int": "int64", "integer": "int64",
+		"long": "int64", "short": "int16", "char": "int8",
 		"byte": "uint8", "uint": "uint64", "boolean": "bool", "complex": "complex128", "str": "string", "text": "string", "utf8": "string",
 	}
 )

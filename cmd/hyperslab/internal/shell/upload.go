@@ -103,7 +103,8 @@ func existingTarget(url string, err error) error {
 
 // severalFiles refuses a directory that is not a sparse frame.
 func severalFiles(url string) error {
-	return fmt.Errorf("%w: %s: several files cannot be uploaded at once; .b2z and .h5 contain many arrays in one file", errors.ErrUnsupported, url)
+	return fmt.Errorf("%w: %s: several files cannot be uploaded at once; .b2z and .h5 contain many arrays in one file",
+		errors.ErrUnsupported, url)
 }
 
 // JoinTarget returns the path of a file in a directory, which may be a URL.

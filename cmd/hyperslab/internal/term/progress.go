@@ -328,7 +328,8 @@ func (s *progressState) bar(label string, width int) string {
 	amount, ratio, speed, left := s.parts()
 	percent := fmt.Sprintf("%3.0f %%", 100*Share(s.done, s.total))
 	blocks := true
-	optional := []func(){func() { amount = "" }, func() { label = "" }, func() { blocks = false }, func() { ratio = "" }, func() { speed = "" }, func() { left = "" }}
+	optional := []func(){func() { amount = "" }, func() { label = "" }, func() { blocks = false }, func() { ratio = "" },
+		func() { speed = "" }, func() { left = "" }}
 	for {
 		head := strings.TrimPrefix(label+" ", " ") + percent
 		tail := ""
