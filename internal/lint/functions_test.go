@@ -82,3 +82,38 @@ func f(a, b int, _ string) {
 	}
 	require.Greater(t, checked, 500)
 }
+
+// ownMeaning are flags of several commands that have another meaning or another type in each.
+var ownMeaning = map[string]bool{
+	"format": true, "level": true, "codec": true, "shuffle": true, "chunks": true, "exclude": true, "range": true, "bins": true,
+	"dtype": true, "plain": true, "memory": true, "sandbox": true, "untrusted": true, "log": true, "timeout": true, "axis": true,
+	"allow-missing": true, "count": true, "storage": true, "plan": true, "index": true, "cloud": true,
+}
+
+// TestFlags_shared checks that a flag that several commands have is declared in one place.
+func TestFlags_shared(t *testing.T) {
+	places := make(map[string][]string)
+	for _, f := range tree(t) {
+		if f.Test || !strings.HasPrefix(f.Dir, "cmd/hyperslab") {
+			continue
+		}
+		ast.Inspect(f.AST, func(n ast.Node) bool {
+			call, ok := n.(*ast.CallExpr)
+			if !ok || len(call.Args) < 4 {
+				return true
+			}
+			sel, ok := call.Fun.(*ast.SelectorExpr)
+			if !ok || !strings.HasSuffix(sel.Sel.Name, "Var") && !strings.HasSuffix(sel.Sel.Name, "VarP") {
+				return true
+			}
+			if name, ok := call.Args[1].(*ast.BasicLit); ok && name.Kind == token.STRING {
+				places[strings.Trim(name.Value, `"`)] = append(places[strings.Trim(name.Value, `"`)], f.Set.Position(name.Pos()).String())
+			}
+			return true
+		})
+	}
+	require.Greater(t, len(places), 60)
+	for name, at := range places {
+		require.True(t, len(at) == 1 || ownMeaning[name], "--%s is declared in %v: add it with a function of package shell", name, at)
+	}
+}

@@ -51,7 +51,7 @@ type recoverJob struct {
 	*shell.App
 
 	force  bool
-	format string
+	format corruptFormat
 	most   int
 	quiet  bool
 	json   bool
@@ -106,11 +106,11 @@ is guessed or lost, or a change of a new plan of --repair is guessed.`,
 		},
 	}
 	f := cmd.Flags()
-	f.BoolVarP(&j.force, "force", "f", false, "replace the target if it exists")
-	f.StringVar(&j.format, "format", "", "`FORMAT` of a file with a corrupt beginning: b2nd, hdf5 or bcolz")
-	f.IntVarP(&j.most, "limit", "n", 20, "list at most `N` findings, all if 0")
-	f.BoolVarP(&j.quiet, "quiet", "q", false, "do not show findings and progress")
-	f.BoolVar(&j.dryRun, "dry-run", false, "report the bytes to read and write no file; the recoverable part is known only after reading")
+	shell.ForceFlag(cmd, &j.force, "replace the target if it exists")
+	j.format.add(cmd)
+	shell.LimitFlag(cmd, &j.most, 20, "list at most `N` findings, all if 0")
+	shell.QuietFlag(cmd, &j.quiet, "do not show findings and progress")
+	shell.DryRunFlag(cmd, &j.dryRun, "report the bytes to read and write no file; the recoverable part is known only after reading")
 	f.BoolVar(&j.fix.on, "repair", false, "show the smallest change that makes an HDF5 file readable, or write a copy with it")
 	f.StringVar(&j.fix.plan, "plan", "", "with --repair: apply the changes of `PLAN`, from --repair --json")
 	f.BoolVar(&j.fix.reverse, "reverse", false, "with --plan: restore the file for which the plan was made")
@@ -122,10 +122,8 @@ is guessed or lost, or a change of a new plan of --repair is guessed.`,
 }
 
 func (j *recoverJob) run(ctx context.Context, source, target string) error {
-	if j.format != "" {
-		if err := shell.OneOf("--format", j.format, string(hyperslab.B2ND), string(hyperslab.HDF5), string(hyperslab.Bcolz)); err != nil {
-			return err
-		}
+	if err := j.format.check(); err != nil {
+		return err
 	}
 	if err := shell.CheckProgress(j.progress); err != nil {
 		return err
@@ -182,7 +180,7 @@ func (j *recoverJob) planRecovery(source, target string) error {
 	if err != nil {
 		return ndarray.Wrap("recover", source, err)
 	}
-	format := j.format
+	format := string(j.format)
 	if format == "" {
 		f, err := hyperslab.Sniff(source)
 		if named, ok := shell.NamedFormat(source); err != nil && ok {

@@ -63,7 +63,7 @@ func (r *repairFlags) check(args int, o *recoverJob) error {
 		return shell.Usagef("--reverse requires --plan PLAN")
 	case r.plan != "" && args < 2:
 		return shell.Usagef("--plan requires a TARGET")
-	case o.format != "" && o.format != string(hyperslab.HDF5):
+	case o.format != "" && string(o.format) != string(hyperslab.HDF5):
 		return shell.Usagef("--repair: got --format %s, want hdf5", o.format)
 	case o.dryRun:
 		return shell.Usagef("--repair without TARGET writes no file; --dry-run has no effect")

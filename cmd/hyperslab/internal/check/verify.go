@@ -114,7 +114,7 @@ type verifyJob struct {
 	untrusted bool
 	digests   string
 	force     bool
-	format    string
+	format    corruptFormat
 	most      int
 	recursive bool
 	cloud     bool
@@ -179,17 +179,17 @@ were not checked.` + shell.BatchHelp,
 	}
 	f := cmd.Flags()
 	j.job.Flags = f
-	f.IntVarP(&j.job.Jobs, "jobs", "j", 0, "number `N` of workers; 0 means all cores")
-	f.StringVarP(&j.job.Memory, "memory", "M", "2GiB", "maximum `BYTES` of memory of the sandbox")
+	shell.JobsFlag(cmd, &j.job.Jobs, 0, "number `N` of workers; 0 means all cores")
+	shell.MemoryFlag(cmd, &j.job.Memory, "2GiB", "maximum `BYTES` of memory of the sandbox")
 	shell.ProgressFlag(cmd, &j.job.Progress)
-	f.BoolVarP(&j.job.Quiet, "quiet", "q", false, "do not show progress and valid files")
+	shell.QuietFlag(cmd, &j.job.Quiet, "do not show progress and valid files")
 	f.BoolVar(&j.sandbox, "sandbox", true, "decode in an isolated process")
 	f.BoolVar(&j.untrusted, "untrusted", false, "do not use codecs and libraries that are unsafe on crafted bytes")
 	f.StringVar(&j.digests, "digests", "", "`ACTION` for the digests in FILE.sha256: write or check")
-	f.BoolVarP(&j.force, "force", "f", false, "replace existing digests")
-	f.StringVar(&j.format, "format", "", "`FORMAT` of files with a corrupt beginning: b2nd, hdf5 or bcolz")
-	f.IntVarP(&j.most, "limit", "n", 20, "list at most `N` errors of a file, with 3 consequences of each; all if 0")
-	f.BoolVarP(&j.recursive, "recursive", "r", false, "show the verdict of each member of a directory, and totals")
+	shell.ForceFlag(cmd, &j.force, "replace existing digests")
+	j.format.add(cmd)
+	shell.LimitFlag(cmd, &j.most, 20, "list at most `N` errors of a file, with 3 consequences of each; all if 0")
+	shell.RecursiveFlag(cmd, &j.recursive, "show the verdict of each member of a directory, and totals")
 	j.batch.AddList(cmd, "also the files that `FILE` lists, one per line; - is standard input",
 		"continue after a file that cannot be checked")
 	f.BoolVar(&j.cloud, "cloud", false, "report the layout for reads from an object store, and check no values")
@@ -217,10 +217,8 @@ func (j *verifyJob) options() (*hyperslab.VerifyOptions, error) {
 		}
 		v.CheckDigests, v.WriteDigests = j.digests == "check", j.digests == "write"
 	}
-	if j.format != "" {
-		if err := shell.OneOf("--format", j.format, string(hyperslab.B2ND), string(hyperslab.HDF5), string(hyperslab.Bcolz)); err != nil {
-			return nil, err
-		}
+	if err := j.format.check(); err != nil {
+		return nil, err
 	}
 	if j.most < 0 {
 		return nil, shell.Usagef("-n %d: want 0 or more findings", j.most)

@@ -163,8 +163,8 @@ HDF5, and within one format that of the source.
 	cmd.Flags().Lookup("exclude-unsupported").Usage = "leave out everything that the target cannot represent: attributes, fill value, " +
 		"dimension names, maximum shape"
 	f := cmd.Flags()
-	f.BoolVarP(&j.force, "force", "f", false, "replace the target if it exists; in an HDF5 file only the named array")
-	f.BoolVar(&j.inPlace, "in-place", false, "add the array to the HDF5 file itself instead of a copy; a crash can corrupt the file")
+	shell.ForceFlag(cmd, &j.force, "replace the target if it exists; in an HDF5 file only the named array")
+	shell.InPlaceFlag(cmd, &j.inPlace, "add the array to the HDF5 file itself instead of a copy; a crash can corrupt the file")
 	f.BoolVar(&j.along, "with-coordinates", false,
 		"also convert the coordinates of an array: the arrays with the names of its dimensions and those in its attribute coordinates")
 	f.StringVar(&j.Format, "format", "", "`FORMAT` of the target: b2nd, hdf5, bcolz, caterva, b2z, b2d, b2e, ctable, frame, npy or raw")
@@ -177,7 +177,7 @@ HDF5, and within one format that of the source.
 	j.StoreFlags.Add(cmd)
 	j.batch.Add(cmd)
 	j.outside.add(cmd)
-	f.BoolVar(&j.dryRun, "dry-run", false, "report the changes and write no file")
+	shell.DryRunFlag(cmd, &j.dryRun, "report the changes and write no file")
 	shell.JSONFlag(cmd, &j.json)
 	shell.CompleteWords(cmd, "format", targets...)
 	j.files.Add(a, cmd)

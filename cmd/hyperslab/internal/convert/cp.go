@@ -104,10 +104,10 @@ order, and must each be in one part.` + shell.UploadHelp + editHelp,
 		},
 	}
 	f := cmd.Flags()
-	f.BoolVarP(&j.force, "force", "f", false, "replace existing objects and files")
+	shell.ForceFlag(cmd, &j.force, "replace existing objects and files")
 	f.BoolVar(&j.refs, "references", false, "also copy the objects that references point to")
 	j.attrs.Add(cmd, "of an array that goes into an HDF5 file, leave out")
-	f.BoolVar(&j.missing, "allow-missing", false, "copy virtual datasets and datasets with external files although those files are missing")
+	shell.CopyMissingFlag(cmd, &j.missing)
 	j.other.AddDir(cmd)
 	j.pick.Add(cmd)
 	j.edit.add(a, cmd)

@@ -33,8 +33,8 @@ type editFlags struct {
 func (e *editFlags) add(a *shell.App, cmd *cobra.Command) {
 	e.app, e.cmd = a, cmd
 	f := cmd.Flags()
-	f.BoolVar(&e.inPlace, "in-place", false, "change the file itself instead of a copy: needs no space, but a crash can corrupt the file")
-	f.BoolVar(&e.dryRun, "dry-run", false, "report the changes and change no file")
+	shell.InPlaceFlag(cmd, &e.inPlace, "change the file itself instead of a copy: needs no space, but a crash can corrupt the file")
+	shell.DryRunFlag(cmd, &e.dryRun, "report the changes and change no file")
 	if f.Lookup("progress") == nil {
 		shell.ProgressFlag(cmd, &e.progress)
 	}

@@ -49,9 +49,8 @@ the rm of the system.` + editHelp,
 			return j.run(cmd.Context(), args)
 		},
 	}
-	f := cmd.Flags()
-	f.BoolVarP(&j.recursive, "recursive", "r", false, "also groups with their members")
-	f.BoolVarP(&j.force, "force", "f", false, "ignore paths that do not exist")
+	shell.RecursiveFlag(cmd, &j.recursive, "also groups with their members")
+	shell.ForceFlag(cmd, &j.force, "ignore paths that do not exist")
 	j.edit.add(a, cmd)
 	a.Done(cmd)
 	return cmd

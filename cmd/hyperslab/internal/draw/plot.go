@@ -102,10 +102,10 @@ points, so that a few extreme values do not hide the others.` + shell.AddressHel
 		},
 	}
 	f := cmd.Flags()
-	f.StringVarP(&j.output, "output", "o", "", "write the picture to `FILE`.png or FILE.svg")
+	shell.OutputFlag(cmd, &j.output, "write the picture to `FILE`.png or FILE.svg")
 	f.StringVar(&j.kind, "kind", kindAuto, "`KIND` of picture: auto, heatmap, line or histogram")
 	f.StringVar(&j.title, "title", "", "`TEXT` above the picture")
-	f.StringVar(&j.size, "size", "900x600", "`WIDTHxHEIGHT` of the picture in pixels")
+	shell.SizeFlag(cmd, &j.size)
 	f.StringVar(&j.limits, "range", "", "`LOW,HIGH` values of the first and the last colour, or of the ends of the axis")
 	f.StringVar(&j.colors, "colors", "viridis", "`NAME` of the colours: viridis, magma, plasma, inferno, gray or diverging")
 	f.StringVar(&j.clip, "clip", "", "`LOW,HIGH` percentiles at which the colours or the axis end, for example 1,99")
@@ -113,8 +113,8 @@ points, so that a few extreme values do not hide the others.` + shell.AddressHel
 	f.IntVar(&j.bins, "bins", 40, "`NUMBER` of bins of a histogram")
 	f.IntVar(&j.panels, "panels", 0, "`NUMBER` of small pictures at indexes of the first dimension")
 	f.StringArrayVar(&j.with, "with", nil, "`ARRAY` that is drawn as another curve, FILE:/path; can be repeated")
-	f.BoolVar(&j.asIs, "as-is", false, "draw the stored elements: no scale_factor, add_offset, _FillValue, missing_value or valid_range")
-	f.BoolVarP(&j.force, "force", "f", false, "replace the file if it exists")
+	shell.AsIsFlag(cmd, &j.asIs, "draw")
+	shell.ForceFlag(cmd, &j.force, "replace the file if it exists")
 	j.job.Add(cmd, "no progress and no summary of the picture")
 	shell.CompleteWords(cmd, "kind", kindAuto, kindHeat, kindLine, kindHistogram)
 	shell.CompleteWords(cmd, "colors", picture.GradientNames...)

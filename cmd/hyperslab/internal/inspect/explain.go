@@ -103,7 +103,7 @@ any.`,
 	f := cmd.Flags()
 	f.StringVar(&j.at, "at", "", "only the fields that hold the byte at `OFFSET`, decimal or 0x…")
 	f.StringVar(&j.as, "as", "", "`KIND` of the file: chunk, frame, hdf5 or bcolz (default: by its first bytes)")
-	f.IntVarP(&j.depth, "level", "L", 0, "only `N` levels; 0 means all")
+	shell.DepthFlag(cmd, &j.depth)
 	f.BoolVar(&j.wrong, "wrong", false, "print errors only")
 	shell.JSONFlag(cmd, &j.json)
 	shell.CompleteWords(cmd, "as", shell.AsChunk, shell.AsFrame, shell.AsHDF5, shell.AsBcolz)

@@ -77,7 +77,7 @@ file.` + shell.AddressHelp + shell.TwoArguments,
 		},
 	}
 	f := cmd.Flags()
-	f.BoolVarP(&j.recursive, "recursive", "r", false, "also the objects of the groups, recursively")
+	shell.RecursiveFlag(cmd, &j.recursive, "also the objects of the groups, recursively")
 	f.BoolVarP(&j.long, "long", "l", false, "also the maximum shape, dimension names, blocks, bytes in memory and ratio")
 	f.BoolVar(&j.noSizes, "no-sizes", false, "do not measure stored bytes; at a URL the chunk indexes of HDF5 are then not read")
 	shell.JSONFlag(cmd, &j.json)

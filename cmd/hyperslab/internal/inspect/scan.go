@@ -99,8 +99,8 @@ files cannot be scanned.` + shell.BatchHelp,
 	f.StringVar(&j.limits.chunk, "max-chunk", "512MiB", "limit of the declared `BYTES` of a chunk")
 	f.StringVar(&j.limits.metadata, "max-metadata", "64MiB", "limit of the `BYTES` of one structure of metadata")
 	f.Int64Var(&j.ratio, "max-ratio", 1000, "limit of the ratio `N` of declared to stored bytes of an array of at least 64 MiB")
-	f.IntVarP(&j.most, "limit", "n", 100, "list at most `N` findings of a file, all if 0")
-	f.BoolVarP(&j.quiet, "quiet", "q", false, "do not show files without findings")
+	shell.LimitFlag(cmd, &j.most, 100, "list at most `N` findings of a file, all if 0")
+	shell.QuietFlag(cmd, &j.quiet, "do not show files without findings")
 	j.batch.AddList(cmd, "also the files that `FILE` lists, one per line; - is standard input",
 		"continue after a file that cannot be scanned")
 	f.BoolVar(&j.sarif, "sarif", false, "write one SARIF 2.1.0 document")

@@ -87,7 +87,7 @@ as NaN. --as-is uses the stored elements.` + shell.AddressHelp + shell.TwoArgume
 	f := cmd.Flags()
 	f.IntVar(&j.bins, "bins", 10, "`NUMBER` of bins of the histogram; 0: no histogram and no second pass")
 	f.StringVar(&j.limits, "range", "", "`LOW,HIGH` bounds of the histogram")
-	f.BoolVar(&j.asIs, "as-is", false, "take the stored elements: no scale_factor, add_offset, _FillValue, missing_value or valid_range")
+	shell.AsIsFlag(cmd, &j.asIs, "take")
 	j.job.Add(cmd, "no progress")
 	shell.JSONFlag(cmd, &j.json)
 	a.Each(cmd)

@@ -68,7 +68,7 @@ definition.` + shell.AddressHelp + shell.TwoArguments,
 		},
 	}
 	f := cmd.Flags()
-	f.IntVarP(&j.depth, "level", "L", 0, "only `N` levels; 0 means all")
+	shell.DepthFlag(cmd, &j.depth)
 	f.BoolVarP(&j.attributes, "attributes", "a", false, "also the number of attributes")
 	shell.JSONFlag(cmd, &j.json)
 	a.Each(cmd)

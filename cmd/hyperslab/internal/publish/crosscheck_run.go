@@ -84,12 +84,12 @@ run.`,
 	f.StringVar(&j.reports, "reports", "", "write a page for each group of similar failures to the new `DIRECTORY`")
 	areaFlag(cmd, &j.options.Areas)
 	f.DurationVar(&j.options.Timeout, "timeout", 10*time.Second, "maximum `TIME` for one case")
-	f.StringVarP(&j.memory, "memory", "M", "",
+	shell.MemoryFlag(cmd, &j.memory, "",
 		"maximum address space, in `BYTES`, of one process of the command; maximum data of an adapter (default 4GiB)")
-	f.IntVarP(&j.options.Workers, "jobs", "j", 0, "number `N` of cases at a time; 0 means all cores")
+	shell.JobsFlag(cmd, &j.options.Workers, 0, "number `N` of cases at a time; 0 means all cores")
 	f.IntVarP(&j.explain, "explain", "n", 3, "number of failures that are explained in full")
 	f.StringVar(&j.junit, "junit", "", "also write the report to `FILE` as JUnit XML")
-	f.BoolVarP(&j.force, "force", "f", false, "replace the report of --junit if it exists")
+	shell.ForceFlag(cmd, &j.force, "replace the report of --junit if it exists")
 	shell.ProgressFlag(cmd, &j.progress)
 	shell.JSONFlag(cmd, &j.json)
 	return cmd

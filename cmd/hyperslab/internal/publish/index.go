@@ -56,12 +56,12 @@ error.`,
 		},
 	}
 	f := cmd.Flags()
-	f.StringVarP(&j.out, "output", "o", "", "`INDEX` to write")
+	shell.OutputFlag(cmd, &j.out, "`INDEX` to write")
 	f.StringVar(&j.url, "url", "", "`URL` of the object, if FILE is a local copy")
 	f.StringVar(&j.kerchunk, "kerchunk", "", "write kerchunk references in `FORMAT`: "+string(kerchunk.JSON)+" or "+
 		string(kerchunk.Parquet))
 	shell.CompleteWords(cmd, "kerchunk", string(kerchunk.JSON), string(kerchunk.Parquet))
-	f.BoolVarP(&j.force, "force", "f", false, "replace the index if it exists")
+	shell.ForceFlag(cmd, &j.force, "replace the index if it exists")
 	a.Done(cmd)
 	return cmd
 }

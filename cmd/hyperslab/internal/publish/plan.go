@@ -80,8 +80,8 @@ has two stages, and all shards of the first one must be done before the second b
 	f := cmd.Flags()
 	c := &j.convert
 	c.Job.Flags = f
-	f.IntVarP(&c.Job.Jobs, "jobs", "j", 4, "maximum number `N` of workers of one process")
-	f.StringVarP(&c.Job.Memory, "memory", "M", "128MiB",
+	shell.JobsFlag(cmd, &c.Job.Jobs, 4, "maximum number `N` of workers of one process")
+	shell.MemoryFlag(cmd, &c.Job.Memory, "128MiB",
 		"maximum `BYTES` of the buffers of one process; if the flag is given, a chunk that needs more is an error")
 	c.Job.Progress = term.ProgressNone
 	c.Attrs.Add(cmd, "leave out")
@@ -91,8 +91,8 @@ has two stages, and all shards of the first one must be done before the second b
 	c.StoreFlags.Add(cmd)
 	f.BoolVar(&j.compact, "compact", false, "an HDF5 target is one file, and not a virtual dataset over several files")
 	f.StringVar(&j.shard, "shard-bytes", "1GiB", "maximum `BYTES` of the elements of a shard, unless one chunk is larger")
-	f.StringVarP(&j.out, "output", "o", "",
-		"write the plan to the new `FILE` and a table to standard output; without this flag, write the plan to standard output")
+	shell.OutputFlag(cmd, &j.out, "write the plan to the new `FILE` and a table to standard output; without this flag, write the plan to "+
+		"standard output")
 	shell.AddDType(a, cmd)
 	shell.JSONFlag(cmd, &j.json)
 	shell.CompleteWords(cmd, "format", string(hyperslab.B2ND), string(hyperslab.HDF5), string(hyperslab.Caterva))

@@ -40,10 +40,9 @@ type planRun struct {
 }
 
 func (j *planRun) add(cmd *cobra.Command) {
-	f := cmd.Flags()
-	f.IntVarP(&j.jobs, "jobs", "j", 0, "number `N` of workers, at most that of the plan; 0 means that of the plan")
+	shell.JobsFlag(cmd, &j.jobs, 0, "number `N` of workers, at most that of the plan; 0 means that of the plan")
 	shell.ProgressFlag(cmd, &j.progress)
-	f.BoolVarP(&j.quiet, "quiet", "q", false, "no progress and no summary")
+	shell.QuietFlag(cmd, &j.quiet, "no progress and no summary")
 }
 
 // load reads a plan and applies its memory limit to the process.

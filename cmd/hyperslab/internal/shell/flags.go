@@ -25,6 +25,76 @@ func JSONFlag(cmd *cobra.Command, to *bool) {
 	cmd.Flags().BoolVar(to, "json", false, "write one JSON document (schema in docs/json.md)")
 }
 
+// The functions that follow add flags that several commands have, so that name, letter and type are
+// the same everywhere. usage describes the flag for the command.
+
+// ForceFlag adds --force to a command.
+func ForceFlag(cmd *cobra.Command, to *bool, usage string) {
+	cmd.Flags().BoolVarP(to, "force", "f", false, usage)
+}
+
+// QuietFlag adds --quiet to a command.
+func QuietFlag(cmd *cobra.Command, to *bool, usage string) {
+	cmd.Flags().BoolVarP(to, "quiet", "q", false, usage)
+}
+
+// InPlaceFlag adds --in-place to a command that changes files.
+func InPlaceFlag(cmd *cobra.Command, to *bool, usage string) {
+	cmd.Flags().BoolVar(to, "in-place", false, usage)
+}
+
+// DryRunFlag adds --dry-run to a command.
+func DryRunFlag(cmd *cobra.Command, to *bool, usage string) {
+	cmd.Flags().BoolVar(to, "dry-run", false, usage)
+}
+
+// RecursiveFlag adds --recursive to a command.
+func RecursiveFlag(cmd *cobra.Command, to *bool, usage string) {
+	cmd.Flags().BoolVarP(to, "recursive", "r", false, usage)
+}
+
+// OutputFlag adds --output to a command that writes a file.
+func OutputFlag(cmd *cobra.Command, to *string, usage string) {
+	cmd.Flags().StringVarP(to, "output", "o", "", usage)
+}
+
+// JobsFlag adds --jobs to a command.
+func JobsFlag(cmd *cobra.Command, to *int, value int, usage string) {
+	cmd.Flags().IntVarP(to, "jobs", "j", value, usage)
+}
+
+// MemoryFlag adds --memory to a command.
+func MemoryFlag(cmd *cobra.Command, to *string, value, usage string) {
+	cmd.Flags().StringVarP(to, "memory", "M", value, usage)
+}
+
+// LimitFlag adds --limit to a command that lists findings.
+func LimitFlag(cmd *cobra.Command, to *int, value int, usage string) {
+	cmd.Flags().IntVarP(to, "limit", "n", value, usage)
+}
+
+// DepthFlag adds --level to a command that prints a tree.
+func DepthFlag(cmd *cobra.Command, to *int) {
+	cmd.Flags().IntVarP(to, "level", "L", 0, "only `N` levels; 0 means all")
+}
+
+// SizeFlag adds --size to a command that draws a picture.
+func SizeFlag(cmd *cobra.Command, to *string) {
+	cmd.Flags().StringVar(to, "size", "900x600", "`WIDTHxHEIGHT` of the picture in pixels")
+}
+
+// CopyMissingFlag adds --allow-missing to a command that copies datasets.
+func CopyMissingFlag(cmd *cobra.Command, to *bool) {
+	cmd.Flags().BoolVar(to, "allow-missing", false,
+		"copy virtual datasets and datasets with external files although those files are missing")
+}
+
+// AsIsFlag adds --as-is to a command that computes with values. verb begins its description.
+func AsIsFlag(cmd *cobra.Command, to *bool, verb string) {
+	cmd.Flags().BoolVar(to, "as-is", false,
+		verb+" the stored elements: no scale_factor, add_offset, _FillValue, missing_value or valid_range")
+}
+
 // JobFlags are the flags of commands that process whole arrays.
 type JobFlags struct {
 	Jobs     int
@@ -47,11 +117,11 @@ const ownMemory = 32 << 20
 func (j *JobFlags) Add(cmd *cobra.Command, quiet string) {
 	f := cmd.Flags()
 	j.Flags = f
-	f.IntVarP(&j.Jobs, "jobs", "j", 0, "number `N` of workers; 0 means all cores")
-	f.StringVarP(&j.Memory, "memory", "M", "128MiB",
+	JobsFlag(cmd, &j.Jobs, 0, "number `N` of workers; 0 means all cores")
+	MemoryFlag(cmd, &j.Memory, "128MiB",
 		"maximum `BYTES` of the buffers of all workers; if the flag is given, a chunk that needs more is an error")
 	ProgressFlag(cmd, &j.Progress)
-	f.BoolVarP(&j.Quiet, "quiet", "q", false, quiet)
+	QuietFlag(cmd, &j.Quiet, quiet)
 }
 
 // ProgressFlag adds --progress to a command.
