@@ -100,10 +100,12 @@ func TestWrite_errors(t *testing.T) {
 		path   string
 		is     error
 	}{
-		"unsupported array":    {func(s *kerchunk.Source) { s.Objects[2].Err = reason }, "/g/x", kerchunk.ErrNotZarr},
-		"name of metadata":     {func(s *kerchunk.Source) { s.Objects[1].Path = "/.zgroup" }, "/.zgroup", kerchunk.ErrNotZarr},
-		"backslash in a name":  {func(s *kerchunk.Source) { s.Objects[1].Path = `/a\b` }, `/a\b`, kerchunk.ErrNotZarr},
-		"array without access": {func(s *kerchunk.Source) { s.Arrays = func(context.Context, string) (*ndarray.Array, error) { return nil, reason } }, "/g/x", reason},
+		"unsupported array":   {func(s *kerchunk.Source) { s.Objects[2].Err = reason }, "/g/x", kerchunk.ErrNotZarr},
+		"name of metadata":    {func(s *kerchunk.Source) { s.Objects[1].Path = "/.zgroup" }, "/.zgroup", kerchunk.ErrNotZarr},
+		"backslash in a name": {func(s *kerchunk.Source) { s.Objects[1].Path = `/a\b` }, `/a\b`, kerchunk.ErrNotZarr},
+		"array without access": {func(s *kerchunk.Source) {
+			s.Arrays = func(context.Context, string) (*ndarray.Array, error) { return nil, reason }
+		}, "/g/x", reason},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := write(t, filepath.Join(t.TempDir(), "x.json"), kerchunk.JSON, x.change)
