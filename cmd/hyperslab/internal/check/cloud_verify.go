@@ -4,18 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/convert"
 	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/shell"
 	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/term"
-	"github.com/hyperslab/hyperslab/internal/errs"
 	"github.com/hyperslab/hyperslab/internal/files/regularfile"
-	"github.com/hyperslab/hyperslab/internal/format"
-	"github.com/hyperslab/hyperslab/internal/format/h5file"
+	"github.com/hyperslab/hyperslab/internal/hdf5/h5cloud"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/remote"
 )
@@ -111,98 +107,44 @@ func (row *CloudRow) examine(ctx context.Context, source string) (err error) {
 		r, size = f, info.Size()
 	}
 	defer func() { err = errors.Join(err, r.Close()) }()
-	f, err := h5file.Open(r, size, nil)
-	if errors.Is(err, format.ErrMagic) {
-		return fmt.Errorf("%w: --cloud examines HDF5 files", errs.Mark(err, ndarray.ErrFormat))
-	} else if err != nil {
-		return err
-	}
-	if s := f.FileSpace(); s != nil && s.Strategy == h5file.Paged {
-		n := shell.JSONInt(s.PageSize)
-		row.Page = &n
-	}
-	row.Bytes = shell.JSONInt(size)
-	l, err := convert.MetadataOf(r, size)
+	x, err := h5cloud.Examine(ctx, r, size)
 	if err != nil {
 		return err
 	}
-	row.Metadata, row.Requests = shell.JSONInt(l.Bytes), shell.JSONInt(l.Requests)
-	if l.Requests > convert.MostCloudOpening {
-		row.Problems = append(row.Problems, CloudProblem{
-			Problem: fmt.Sprintf("metadata: got %d requests, want at most %d", l.Requests, convert.MostCloudOpening),
-			Fix:     "hyperslab repack --cloud",
-		})
+	row.Bytes, row.Metadata, row.Requests = shell.JSONInt(size), shell.JSONInt(x.Metadata.Bytes), shell.JSONInt(x.Metadata.Requests)
+	if x.PageSize > 0 {
+		row.Page = new(shell.JSONInt(x.PageSize))
 	}
-	seen := make(map[h5file.Addr]bool)
-	for e, err := range f.Walk() {
-		switch {
-		case err != nil:
-			return err
-		case ctx.Err() != nil:
-			return context.Cause(ctx)
-		case e.Object == nil || seen[e.Object.Addr] || e.Object.Layout() == nil || e.Object.Dataspace() == nil ||
-			e.Object.Datatype() == nil:
-			continue
-		}
-		seen[e.Object.Addr] = true
-		if err := row.array(e.Path, e.Object); err != nil {
-			return err
-		}
+	for i := range x.Arrays {
+		row.array(&x.Arrays[i])
+	}
+	for _, p := range x.Problems {
+		row.Problems = append(row.Problems, newCloudProblem(p))
 	}
 	return nil
 }
 
 // array adds a dataset.
-func (row *CloudRow) array(path string, o *h5file.Object) error {
-	layout, space := o.Layout(), o.Dataspace()
-	n, ok := space.Elements()
-	each := int64(o.Datatype().Size)
-	if !ok || each > 0 && n > uint64(math.MaxInt64/each) {
-		return nil // corrupt, which verify without --cloud reports
-	}
-	d := CloudArray{Path: path, Shape: jsonSizes(space.Dims), Bytes: shell.JSONInt(int64(n) * each)}
-	switch layout.Class {
-	case h5file.Contiguous:
-		d.Stored = shell.JSONInt(layout.Size)
-	case h5file.Compact:
-		d.Stored = shell.JSONInt(len(layout.Data))
-	case h5file.Chunked:
-		whole, ok := layout.ChunkBytes()
-		if !ok || len(layout.Dims) == 0 || whole > math.MaxInt64 {
-			return nil
-		}
-		size, count := shell.JSONInt(whole), shell.JSONInt(0)
-		for c, err := range o.Chunks() {
-			if err != nil {
-				return err
-			}
-			count++
-			d.Stored += shell.JSONInt(c.Size)
-		}
-		d.Chunk, d.Size, d.Chunks = jsonSizes(layout.Dims[:len(layout.Dims)-1]), &size, &count
-		text := ""
-		switch {
-		case int64(size) > convert.MostCloudChunk:
-			text = fmt.Sprintf("chunks of %s: want at most %s", term.FormatBytes(int64(size)), term.FormatBytes(convert.MostCloudChunk))
-		case int64(size) < convert.LeastCloudChunk && d.Bytes > convert.LeastCloudChunk:
-			text = fmt.Sprintf("chunks of %s: want at least %s", term.FormatBytes(int64(size)), term.FormatBytes(convert.LeastCloudChunk))
-		}
-		if text != "" {
-			row.Problems = append(row.Problems, CloudProblem{Object: &d.Path, Problem: text,
-				Fix: "hyperslab repack --cloud, with --access SHAPE for the shape of a typical read"})
-		}
+func (row *CloudRow) array(a *h5cloud.Array) {
+	d := CloudArray{Path: a.Path, Shape: shell.JSONShape(a.Shape), Bytes: shell.JSONInt(a.Bytes), Stored: shell.JSONInt(a.StoredBytes)}
+	if a.ChunkShape != nil {
+		d.Chunk, d.Size, d.Chunks = shell.JSONShape(a.ChunkShape), new(shell.JSONInt(a.ChunkBytes)), new(shell.JSONInt(a.Chunks))
 	}
 	row.Arrays = append(row.Arrays, d)
-	return nil
 }
 
-// jsonSizes converts dimensions.
-func jsonSizes(dims []uint64) []shell.JSONInt {
-	list := make([]shell.JSONInt, len(dims))
-	for i, n := range dims {
-		list[i] = shell.JSONInt(min(n, math.MaxInt64))
+// newCloudProblem describes a problem, with the option that fixes it.
+func newCloudProblem(p h5cloud.Problem) CloudProblem {
+	if p.Object == "" {
+		return CloudProblem{Problem: fmt.Sprintf("metadata: got %d requests, want at most %d", p.Got, p.Most), Fix: "hyperslab repack --cloud"}
 	}
-	return list
+	d := CloudProblem{Object: &p.Object, Fix: "hyperslab repack --cloud, with --access SHAPE for the shape of a typical read"}
+	want := "at most " + term.FormatBytes(p.Most)
+	if p.Got < p.Least {
+		want = "at least " + term.FormatBytes(p.Least)
+	}
+	d.Problem = fmt.Sprintf("chunks of %s: want %s", term.FormatBytes(p.Got), want)
+	return d
 }
 
 // write writes the row for users.

@@ -102,32 +102,10 @@ var allocations = map[string]allocation{
 	"ohdr":       {"ohdr", "object headers, and headers of heaps and chunk indexes"},
 }
 
-// allocationOf maps the beginning of a structure's name in internal/format/h5file to its type.
-var allocationOf = []struct{ name, kind string }{
-	{"superblock", "superblock"}, {"driver information", "superblock"}, {"metadata cache image", "superblock"},
-	{"object header", "ohdr"}, {"global heap", "gheap"}, {"local heap", "lheap"},
-	{"fractal heap direct", "lheap"}, {"fractal heap", "ohdr"},
-	{"free-space section", "lheap"}, {"free-space manager", "ohdr"},
-	{"shared message record", "btree"}, {"shared object header message table", "ohdr"},
-	{"extensible array data block", "lheap"}, {"extensible array secondary", "btree"}, {"extensible array", "ohdr"},
-	{"fixed array data block", "lheap"}, {"fixed array", "ohdr"},
-	{"v1 B-tree", "btree"}, {"v2 B-tree", "btree"}, {"symbol table node", "btree"},
-}
-
 // Span is the range of a structure and its memory type.
 type Span struct {
 	From, End int64
 	Kind      string
-}
-
-// KindOf returns the memory type of a structure, or "".
-func KindOf(name string) string {
-	for _, a := range allocationOf {
-		if strings.HasPrefix(name, a.name) {
-			return a.kind
-		}
-	}
-	return ""
 }
 
 // hdf5 adds up the structures of a file by memory type.
@@ -142,7 +120,7 @@ func (d *StorageDoc) hdf5(r io.ReaderAt, size int64) error {
 	listed, tracked := int64(0), f.FileSpace() != nil
 	var spans []Span
 	err = h5file.Structures(r, size, func(s format.Field) {
-		spans = append(spans, Span{s.Offset, s.Offset + s.Length, KindOf(s.Name)})
+		spans = append(spans, Span{s.Offset, s.Offset + s.Length, h5file.AllocationType(s.Name)})
 		if !tracked {
 			return
 		}
