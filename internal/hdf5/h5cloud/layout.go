@@ -76,10 +76,10 @@ func ReadMetadata(r io.ReaderAt, size int64) (l Metadata, err error) {
 	return l, nil
 }
 
-// ChunkShape returns the shape of the chunks of an array: the shape of a typical read, or the chunks
-// so far, enlarged or divided to between 2 MiB and 16 MiB. A length of 0 in access is the whole
-// dimension; an access with another number of dimensions has no effect. ChunkShape returns nil for
-// a small array that is not chunked.
+// ChunkShape returns the shape of the chunks of an array: the shape of a typical read, or the
+// chunks so far, enlarged or divided to between 2 MiB and 16 MiB. A length of 0 in access is the
+// whole dimension; an access with another number of dimensions has no effect. ChunkShape returns
+// nil for a small array that is not chunked.
 func ChunkShape(m ndarray.Meta, access []int64) []int64 {
 	size := float64(m.DType.Size)
 	bytes := func(shape []int64) float64 {
