@@ -139,6 +139,13 @@ type ChunkMeasurer interface {
 	ChunkBytes(ctx context.Context, n int64) (int64, error)
 }
 
+// ScaleReader is implemented by backends of HDF5, whose dimensions can have scales.
+type ScaleReader interface {
+	// Scales returns the path of the first scale of each dimension, "" without one. It returns nil
+	// if the scales are unknown.
+	Scales(ctx context.Context) ([]string, error)
+}
+
 // ExternalElements is implemented by backends whose elements can be in other files than the one
 // with the array. Programs that read untrusted files refuse such arrays, because the names of the
 // files are read from an untrusted file.

@@ -6,6 +6,7 @@
 // An Array has a Meta (shape, chunk shape, element type, fill value, compression), elements that
 // are read and written by Region, and attributes. It is backed by a Backend: ndarray/mem,
 // ndarray/npy, ndarray/b2nd, ndarray/hdf5 or ndarray/bcolz. This package imports none of them.
+// Package ndarray/cf returns values, dates and coordinates by the CF conventions.
 // Package hyperslab, the module root, imports all and opens arrays by location.
 //
 // There is no Array[T], because the element type is known only after the file is open. Bytes move

@@ -30,7 +30,7 @@ type Meta struct {
 	Compression *Compression // nil if unknown
 	Comment     string       // of an HDF5 object (H5Oset_comment), "" if absent
 	ReadOnly    bool         // writes return ErrReadOnly
-	Nullable    bool         // elements may be null (Array.ReadNulls): only columns of tables of python-blosc2
+	Nullable    bool         // elements may be null (Array.ReadNulls): columns of tables of python-blosc2, and values of package cf
 }
 
 // Clone returns a copy that shares no memory with m.

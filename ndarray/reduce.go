@@ -55,7 +55,8 @@ func eachOrMany(ctx context.Context, a *Array, o *WorkOptions, f func(ctx contex
 		return a.wrap("work on", err)
 	}
 	p.sources = []*Array{a}
-	if many != nil && !m.Nullable { // equal elements may be null or not
+	_, told := a.teller()
+	if many != nil && (told || !m.Nullable) { // otherwise equal elements may be null or not
 		if p.uniform, err = p.uniformIn(ctx, a); err != nil {
 			return a.wrap("work on", err)
 		}
@@ -122,33 +123,45 @@ func Map(ctx context.Context, dst, src *Array, o *WorkOptions, f func(ctx contex
 	}))
 }
 
-// MissingTeller is implemented by backends of integers some of which mark missing values, for
-// example by an attribute. Summarize and CountBins count them as NaN.
+// MissingTeller is implemented by backends with null elements that the bytes of an element mark,
+// for example integers some of which an attribute calls missing. Summarize and CountBins then read
+// no marks.
 type MissingTeller interface {
-	// DropMissing removes the missing elements from b, in native byte order, and returns the others
-	// in the same order. It may overwrite b. Any number of goroutines may call it at once.
+	// DropMissing removes the null elements from b, in native byte order, and returns the others
+	// in the same order. Null floats may stay if they are NaN. It may overwrite b. Any number of
+	// goroutines may call it at once.
 	DropMissing(b []byte) []byte
+}
+
+// teller returns the MissingTeller of an array, of which a may be a view.
+func (a *Array) teller() (MissingTeller, bool) {
+	for {
+		v, ok := a.backend.(*view)
+		if !ok {
+			return As[MissingTeller](a.backend)
+		}
+		a = v.a
+	}
 }
 
 // dropMissing removes the missing elements from b. It may overwrite b.
 func (a *Array) dropMissing(b []byte) []byte {
-	if m, ok := As[MissingTeller](a.backend); ok {
+	if m, ok := a.teller(); ok {
 		return m.DropMissing(b)
 	}
 	return b
 }
 
-// present removes the missing and the null elements from the bytes of a region. It may overwrite b.
+// present removes the null elements from the bytes of a region. It may overwrite b.
 func (a *Array) present(ctx context.Context, r Region, b []byte) ([]byte, error) {
-	b, err := DropNulls(ctx, a, r, b)
-	if err != nil {
-		return nil, err
+	if m, ok := a.teller(); ok {
+		return m.DropMissing(b), nil
 	}
-	return a.dropMissing(b), nil
+	return DropNulls(ctx, a, r, b)
 }
 
-// Summary is the result of Summarize. NaN elements count only in NaNs, and so do missing integers
-// (MissingTeller) and null elements (Meta.Nullable). Infinities count as numbers.
+// Summary is the result of Summarize. NaN elements count only in NaNs, and so do null elements
+// (Meta.Nullable). Infinities count as numbers.
 //
 // All sums are exact, whatever the number of elements, and rounded once. Therefore sum, mean and
 // standard deviation do not depend on the order of chunks or the number of workers. A sum beyond

@@ -171,9 +171,6 @@ func (v *view) Uniform(ctx context.Context, within Region) (func(r Region) bool,
 	return func(r Region) bool { return uniform(v.under(r)) }, nil
 }
 
-// DropMissing implements MissingTeller.
-func (v *view) DropMissing(b []byte) []byte { return v.a.dropMissing(b) }
-
 // ChunkForms implements chunked.Reader. The list is empty unless the view consists of complete
 // chunks of the array, with all axes in their order.
 func (v *view) ChunkForms(ctx context.Context) ([]chunked.Form, error) {

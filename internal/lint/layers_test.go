@@ -62,7 +62,7 @@ var layers = []struct {
 	{"internal/tree/treediff", 68, false},
 	{"internal/format/npy", 15, false},
 	{"internal/picture", 20, false},
-	{"internal/cf", 20, false},
+	{"ndarray/cf", 20, false},
 	{"internal/elements/jsonform", 15, false},
 	{"internal/blosc/stores", 50, false},
 	{"internal/testkit/storeattack", 50, false},

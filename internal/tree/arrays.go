@@ -129,6 +129,14 @@ func StorageOf(ctx context.Context, b ndarray.Backend) (ndarray.Storage, error) 
 	return r.Storage(ctx)
 }
 
+// ScalesOf returns the paths of the dimension scales of a backend, or nil if they are unknown.
+func ScalesOf(ctx context.Context, b ndarray.Backend) ([]string, error) {
+	if r, ok := ndarray.As[ndarray.ScaleReader](b); ok {
+		return r.Scales(ctx)
+	}
+	return nil, ctx.Err()
+}
+
 // ReadStrings reads elements of variable size.
 func ReadStrings(ctx context.Context, b ndarray.Backend, dst []string, r ndarray.Region) error {
 	s, ok := ndarray.As[ndarray.StringReader](b)

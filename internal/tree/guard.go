@@ -120,6 +120,7 @@ var (
 	_ ndarray.ChunkMeasurer   = (*guard)(nil)
 	_ ndarray.UniformTeller   = (*guard)(nil)
 	_ ndarray.NullReader      = (*guard)(nil)
+	_ ndarray.ScaleReader     = (*guard)(nil)
 )
 
 func (g *guard) Meta() ndarray.Meta {
@@ -140,6 +141,8 @@ func (g *guard) ReadNulls(ctx context.Context, dst []bool, r ndarray.Region) err
 	}
 	return n.ReadNulls(ctx, dst, r)
 }
+
+func (g *guard) Scales(ctx context.Context) ([]string, error) { return ScalesOf(ctx, g.Backend) }
 
 func (g *guard) Attrs(ctx context.Context) (ndarray.Attrs, error) { return AttrsOf(ctx, g.Backend) }
 

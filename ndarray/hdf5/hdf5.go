@@ -72,6 +72,14 @@ type backend struct {
 // all elements are in the dataset's own file.
 func (b *backend) Elsewhere() []string { return b.elsewhere }
 
+// Scales implements ndarray.ScaleReader.
+func (b *backend) Scales(ctx context.Context) ([]string, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	return dimscale.First(b.dataset, len(b.meta.Shape))
+}
+
 // Dataset returns the open dataset, which belongs to the array.
 func (b *backend) Dataset() *h5.Dataset { return b.dataset }
 

@@ -95,13 +95,23 @@ func Names(d *h5.Dataset, rank int) ([]string, error) {
 	return names, nil
 }
 
-// First returns the path of the first scale of an axis of a dataset, or "".
-func First(d *h5.Dataset, rank, axis int) (string, error) {
+// First returns the path of the first scale of each axis of a dataset, "" without one. It returns
+// nil if libhdf5 does not support the type of the attributes that contain the scales.
+func First(d *h5.Dataset, rank int) ([]string, error) {
 	l, err := listOf(d, rank)
-	if err != nil {
-		return "", err
+	if errors.Is(err, errors.ErrUnsupported) {
+		return nil, nil
 	}
-	return l.first(axis)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]string, rank)
+	for i := range out {
+		if out[i], err = l.first(i); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
 }
 
 // lists are the attributes of a dataset that contain its labels and its scales.

@@ -31,8 +31,8 @@ const slotBytes = 2 << 20
 //   - "list": the first entries from Path on; "more": the next entries
 //   - "group": the attributes of the group at Path
 //   - "metadata": the metadata of the object at Path
-//   - "meta", "attrs", "storage", "chunk", "strings", "nulls", "uniform", "equal": the result of
-//     that method of the array
+//   - "meta", "attrs", "storage", "chunk", "strings", "nulls", "scales", "uniform", "equal":
+//     the result of that method of the array
 //   - "" with Fill: elements of the array
 //
 // If the worker serves a whole file, the array is the one at Path.
@@ -62,6 +62,7 @@ var (
 	_ ndarray.ChunkMeasurer   = (*remote)(nil)
 	_ ndarray.UniformTeller   = (*remote)(nil)
 	_ ndarray.NullReader      = (*remote)(nil)
+	_ ndarray.ScaleReader     = (*remote)(nil)
 )
 
 // load requests the Meta of the array and validates it.
@@ -207,6 +208,18 @@ func (r *remote) Attrs(ctx context.Context) (ndarray.Attrs, error) {
 		return ndarray.Attrs{}, err
 	}
 	return a, checkAttrs(a)
+}
+
+// Scales requests the paths of the dimension scales.
+func (r *remote) Scales(ctx context.Context) ([]string, error) {
+	var scales []string
+	if err := r.ask(ctx, "scales", ndarray.Region{}, &scales); err != nil {
+		return nil, err
+	}
+	if scales != nil && len(scales) != len(r.meta.Shape) {
+		return nil, fmt.Errorf("%w: got %d scales, want %d", worker.ErrProtocol, len(scales), len(r.meta.Shape))
+	}
+	return scales, nil
 }
 
 // checkAttrs validates attributes that a worker has returned.

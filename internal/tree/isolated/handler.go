@@ -48,6 +48,8 @@ func (h *arrayHandler) answer(q *request) (any, error) {
 		return h.array.Meta(), nil
 	case "attrs":
 		return h.array.Attrs(ctx)
+	case "scales":
+		return tree.ScalesOf(ctx, h.backend)
 	case "storage":
 		return h.array.Storage(ctx)
 	case "chunk":

@@ -71,7 +71,7 @@ func TestDump_coords(t *testing.T) {
 		"grid.h5:/g/r[1:].b":              "lat,b\n45.25,5\n45.25,6\n",
 		"grid.h5:/plain --no-header":      "0,0,0\n0,1,1\n1,0,2\n1,1,3\n",
 		"grid.h5:/empty":                  "axis0,axis1,empty\n",
-		"grid.h5:/g/t[0,0,0] --untrusted": "time,lat,lon,axis3,t\n0,0,w,0,0\n0,0,w,1,0.125\n",
+		"grid.h5:/g/t[0,0,0] --untrusted": "time,lat,lon,axis3,t\n0,-45.5,w,0,0\n0,-45.5,w,1,0.125\n",
 	} {
 		t.Run(args, func(t *testing.T) {
 			require.Equal(t, want, done(t, append([]string{"dump", "--csv", "--coords"}, strings.Fields(args)...)...))
@@ -124,4 +124,48 @@ func TestDump_coordsPlaceholder(t *testing.T) {
 	done(t, "convert", "d.nc", "all", "--exclude-unsupported", "-q")
 	require.Equal(t, v, done(t, "dump", "all:/v", "--csv", "--coords"))
 	require.Contains(t, done(t, "info", "d.nc:/v"), "t, x")
+}
+
+// groupsFile is a Python program. It writes a netCDF file with a variable whose coordinates are in
+// groups above it and in another group.
+const groupsFile = `import netCDF4, numpy as np
+with netCDF4.Dataset("groups.nc", "w") as f:
+    f.createDimension("t", 2); f.createDimension("y", 3); f.createDimension("vertices", 2)
+    t = f.createVariable("t", "i4", ("t",)); t[:] = [1, 2]; t.units = "days since 2000-01-01"; t.bounds = "t_bounds"
+    f.createVariable("t_bounds", "i4", ("t", "vertices"))[:] = [[0, 1], [1, 2]]
+    f.createVariable("y", "i2", ("y",))[:] = [10, 20, 30]
+    f["y"].scale_factor = "x"
+    other = f.createGroup("other")
+    other.createVariable("area", "f4", ("y",))[:] = 1
+    other.createVariable("unused", "f4", ("y",))[:] = 1
+    v = f.createGroup("product").createGroup("inner").createVariable("v", "i4", ("t", "y"))
+    v[:] = np.arange(6).reshape(2, 3)
+    v.coordinates = "/other/area ../../y nowhere"
+`
+
+// TestDump_coordsGroups checks that commands find the coordinates of groups above an array and of
+// other groups, and report the names that lead nowhere.
+func TestDump_coordsGroups(t *testing.T) {
+	t.Chdir(t.TempDir())
+	out, err := exec.Command(testenv.Python(t, "netCDF4", "numpy"), "-c", groupsFile).CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	const address = "groups.nc:/product/inner/v"
+	const want = "t,y,v\n2000-01-02T00:00:00.000000,10,0\n2000-01-02T00:00:00.000000,20,1\n2000-01-02T00:00:00.000000,30,2\n" +
+		"2000-01-03T00:00:00.000000,10,3\n2000-01-03T00:00:00.000000,20,4\n2000-01-03T00:00:00.000000,30,5\n"
+	for _, flags := range [][]string{nil, {"--untrusted"}} {
+		got, stderr, code := run(append([]string{"dump", address, "--csv", "--coords", "--unpack"}, flags...)...)
+		require.Zero(t, code, stderr)
+		require.Equal(t, want, got)
+		require.Contains(t, stderr, `/product/inner/v: attribute coordinates: there is no array "nowhere"`)
+		require.Contains(t, stderr, "/y: attribute scale_factor: got a string, want a number")
+	}
+	_, stderr, code := run("convert", address, "to.h5", "--with-coordinates", "-q")
+	require.Zero(t, code, stderr)
+	require.Contains(t, stderr, `there is no array "nowhere"`)
+	list := done(t, "ls", "-r", "to.h5")
+	for _, path := range []string{"/t ", "/t_bounds ", "/y ", "/other/area ", "/product/inner/v "} {
+		require.Contains(t, list, path)
+	}
+	require.NotContains(t, list, "unused")
+	require.Equal(t, want, done(t, "dump", "to.h5:/product/inner/v", "--csv", "--coords", "--unpack"))
 }

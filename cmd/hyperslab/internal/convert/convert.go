@@ -115,8 +115,8 @@ tree.
 
 Before it writes anything, convert lists everything that the target cannot represent and
 stops, unless you exclude those items. Dimension names are copied with an array.
-Coordinates are separate arrays: --with-coordinates also converts them, to an HDF5 file
-or a directory.
+Coordinates are separate arrays: --with-coordinates also converts them and the
+boundaries of their cells, to an HDF5 file or a directory.
 
 Values are never changed. Strings of variable length become strings of the smallest
 fixed size in formats that store only these: U for UTF-8, S for ASCII. NumPy's U becomes
@@ -166,7 +166,7 @@ HDF5, and within one format that of the source.
 	shell.ForceFlag(cmd, &j.force, "replace the target if it exists; in an HDF5 file only the named array")
 	shell.InPlaceFlag(cmd, &j.inPlace, "add the array to the HDF5 file itself instead of a copy; a crash can corrupt the file")
 	f.BoolVar(&j.along, "with-coordinates", false,
-		"also convert the coordinates of an array: the arrays with the names of its dimensions and those in its attribute coordinates")
+		"also convert the coordinates of an array, also those of groups above it: of its dimensions, and those in its attribute coordinates")
 	f.StringVar(&j.Format, "format", "", "`FORMAT` of the target: b2nd, hdf5, bcolz, caterva, b2z, b2d, b2e, ctable, frame, npy or raw")
 	f.StringVar(&j.dtype, "dtype", "", "`TYPE` of the source's elements: for raw bytes, and for Caterva, which stores no dtype")
 	f.StringVar(&j.flat.Shape, "shape", "", "the source is raw bytes of this `SHAPE`; one length may be -1 and is then computed")

@@ -22,7 +22,6 @@ import (
 	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/shell"
 	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/term"
 	"github.com/hyperslab/hyperslab/h5"
-	"github.com/hyperslab/hyperslab/internal/hdf5/dimscale"
 	"github.com/hyperslab/hyperslab/internal/location/locate"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
@@ -272,9 +271,8 @@ func (j *ConvertJob) leftOut(object string) bool {
 	return j.pick.Excluded(object) || j.keep != nil && !slices.ContainsFunc(j.keep, leadsTo)
 }
 
-// withCoordinates returns the file of an array, and the paths in it of the array and of its
-// coordinates. These are the arrays in its group that its dimensions, or the words of its attribute
-// coordinates, name.
+// withCoordinates returns the file of an array, and the paths in it of the array, its coordinates
+// and their boundaries.
 func (j *ConvertJob) withCoordinates(ctx context.Context) (file string, paths []string, err error) {
 	source := j.Source
 	loc, err := locate.Parse(source)
@@ -284,39 +282,37 @@ func (j *ConvertJob) withCoordinates(ctx context.Context) (file string, paths []
 	if strings.Trim(loc.Object, "/") == "" {
 		return "", nil, shell.Usagef("--with-coordinates: %s names no array in a tree", source)
 	}
-	arr, err := j.OpenArray(ctx, source)
+	p, err := j.OpenInTree(ctx, source)
 	if err != nil {
 		return "", nil, err
 	}
-	defer func() { err = errors.Join(err, arr.Close()) }()
-	words, err := shell.TextAttr(ctx, arr, "coordinates")
+	defer func() { err = errors.Join(err, p.Close()) }()
+	v, err := j.WholeOf(ctx, p, source)
 	if err != nil {
 		return "", nil, err
 	}
-	paths = []string{"/" + strings.Trim(loc.Object, "/")}
-	for _, name := range append(slices.Clone(arr.Meta().AxisNames), strings.Fields(words)...) {
-		if name == "" || strings.Contains(name, "/") {
-			continue
-		}
-		at, err := shell.Beside(source, name)
-		if err != nil {
-			return "", nil, err
-		}
-		other, err := j.OpenArray(ctx, at.String())
-		if err != nil {
-			continue // a dimension without coordinates
-		}
-		attrs, err := shell.AttrsOf(ctx, other)
-		if err := errors.Join(err, other.Close()); err != nil {
-			return "", nil, err
-		}
-		if dimscale.IsPlaceholder(attrs.List) {
-			continue
-		}
-		if !slices.Contains(paths, at.Object) {
-			paths = append(paths, at.Object)
+	defer func() { err = errors.Join(err, v.Close()) }()
+	list, err := v.Coords(ctx)
+	if err != nil {
+		return "", nil, err
+	}
+	paths = []string{v.Path}
+	add := func(p string) {
+		if !slices.Contains(paths, p) {
+			paths = append(paths, p)
 		}
 	}
+	for _, c := range list {
+		add(c.Path)
+		b, err := c.Bounds(ctx)
+		if err != nil {
+			return "", nil, err
+		}
+		if b != nil {
+			add(b.Path)
+		}
+	}
+	j.NoteWarnings("convert", v)
 	return loc.File, paths, nil
 }
 

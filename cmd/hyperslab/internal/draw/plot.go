@@ -17,10 +17,10 @@ import (
 
 	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/shell"
 	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/term"
-	"github.com/hyperslab/hyperslab/internal/cf"
 	"github.com/hyperslab/hyperslab/internal/files/atomicfile"
 	"github.com/hyperslab/hyperslab/internal/picture"
 	"github.com/hyperslab/hyperslab/ndarray"
+	"github.com/hyperslab/hyperslab/ndarray/cf"
 )
 
 // Values of --kind.
@@ -253,14 +253,15 @@ func (j *plotJob) gatherPicture(ctx context.Context, address string, width, heig
 	if p.Kind == kindHistogram && (j.log || j.clip != "") {
 		return nil, shell.Usagef("--log and --clip are for heat maps and lines, not for histograms")
 	}
-	if err := j.describe(ctx, p, address, arr); err != nil {
-		return nil, err
-	}
-	values, closeValues, err := j.valuesOf(ctx, arr)
+	meant, err := j.meaning(ctx, arr, address)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, closeValues()) }()
+	defer func() { err = errors.Join(err, meant.Close()) }()
+	if err := j.describe(ctx, p, address, arr, meant); err != nil {
+		return nil, err
+	}
+	values := meant.Values
 	total := values.NBytes()
 	if p.Kind == kindHistogram {
 		total *= 2 // passes
@@ -281,23 +282,26 @@ func (j *plotJob) gatherPicture(ctx context.Context, address string, width, heig
 	return p, err
 }
 
-// valuesOf returns the values that the stored elements mean, unless --as-is is set.
-func (j *plotJob) valuesOf(ctx context.Context, arr *shell.Part) (values *ndarray.Array, closeValues func() error, err error) {
-	nothing := func() error { return nil }
-	if j.asIs {
-		return arr.Array, nothing, nil
-	}
-	values, applied, err := shell.Meant(ctx, arr.Array, cf.Options{Real: true})
+// meaning returns the values of an array, or the stored elements with --as-is.
+func (j *plotJob) meaning(ctx context.Context, arr *shell.Part, address string) (*shell.Meaning, error) {
+	meant, err := j.Meant(ctx, arr, address, cf.ValueOptions{Float: true})
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	if applied != "" && !j.job.Quiet {
-		j.Note("%s %s", j.Talk.Notice("hyperslab plot:"), term.Safe(applied))
+	if j.asIs {
+		if meant.Values != arr.Array {
+			err = meant.Values.Close()
+		}
+		meant.Values, meant.Applied = arr.Array, ""
+		return meant, err
 	}
-	if values == arr.Array {
-		return values, nothing, nil
+	if !j.job.Quiet {
+		j.NoteWarnings("plot", meant.Variable)
 	}
-	return values, values.Close, nil
+	if meant.Applied != "" && !j.job.Quiet {
+		j.Note("%s %s", j.Talk.Notice("hyperslab plot:"), term.Safe(meant.Applied))
+	}
+	return meant, nil
 }
 
 // choose determines the kind of picture, and fails if the array cannot be drawn.
@@ -353,20 +357,11 @@ func axesText(n int) string {
 }
 
 // describe determines title, labels and coordinates.
-func (j *plotJob) describe(ctx context.Context, p *drawing, address string, arr *shell.Part) error {
-	location, _ := shell.SplitSelection(address)
-	long, err := shell.TextAttr(ctx, arr.Array, "long_name")
-	if err != nil {
-		return err
-	}
-	units, err := shell.TextAttr(ctx, arr.Array, "units")
-	if err != nil {
-		return err
-	}
-	p.Title = term.Safe(cmp.Or(j.title, long, address))
-	p.Label = term.Safe(units)
+func (j *plotJob) describe(ctx context.Context, p *drawing, address string, arr *shell.Part, v *shell.Meaning) (err error) {
+	p.Title = term.Safe(cmp.Or(j.title, v.LongName, address))
+	p.Label = term.Safe(v.Units)
 	if p.Kind != kindHistogram {
-		if p.Axes, err = axesOf(ctx, j.App, location, arr); err != nil {
+		if p.Axes, err = axesOf(ctx, j.App, address, arr); err != nil {
 			return err
 		}
 		for i := range p.Axes {
@@ -449,7 +444,7 @@ func (j *plotJob) addCurves(ctx context.Context, p *drawing, address string, r r
 }
 
 func (j *plotJob) addCurve(ctx context.Context, p *drawing, address string, r reduction) (err error) {
-	arr, err := j.OpenPart(ctx, address)
+	arr, err := j.OpenInTree(ctx, address)
 	if err != nil {
 		return err
 	}
@@ -457,20 +452,16 @@ func (j *plotJob) addCurve(ctx context.Context, p *drawing, address string, r re
 	if m := arr.Meta(); len(m.Shape) != 1 || m.Shape[0] != p.Shape[0] || !drawable(m.DType) {
 		return shell.Usagef("--with %s: got shape %v of type %v, want %d numbers", address, m.Shape, m.DType, p.Shape[0])
 	}
-	units, err := shell.TextAttr(ctx, arr.Array, "units")
+	meant, err := j.meaning(ctx, arr, address)
 	if err != nil {
 		return err
 	}
-	if term.Safe(units) != p.Label {
+	if term.Safe(meant.Units) != p.Label {
 		p.Label = ""
 	}
-	values, closeValues, err := j.valuesOf(ctx, arr)
-	if err != nil {
-		return err
-	}
-	e, err := r.line(ctx, values)
+	e, err := r.line(ctx, meant.Values)
 	p.Lines = append(p.Lines, picture.Series{Envelope: e})
-	return errors.Join(err, closeValues())
+	return errors.Join(err, meant.Close())
 }
 
 // bound sets the range of values if --range is not given, and counts the values of a histogram.

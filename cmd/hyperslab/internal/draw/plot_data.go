@@ -7,13 +7,13 @@ import (
 	"encoding/binary"
 	"errors"
 	"math"
+	"slices"
 
 	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/shell"
-	"github.com/hyperslab/hyperslab/internal/cf"
-	"github.com/hyperslab/hyperslab/internal/hdf5/dimscale"
-	"github.com/hyperslab/hyperslab/internal/location/locate"
+	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/term"
 	"github.com/hyperslab/hyperslab/internal/picture"
 	"github.com/hyperslab/hyperslab/ndarray"
+	"github.com/hyperslab/hyperslab/ndarray/cf"
 )
 
 // plotBlock is the maximum number of bytes of elements that are read at a time for a plot.
@@ -30,7 +30,7 @@ func drawnAtOnce(d ndarray.DType, memory int64) int64 {
 // piece whose elements are known to be equal.
 func floats(ctx context.Context, x shell.Reading, uniform bool, f func(r ndarray.Region, values []float64) error) (err error) {
 	d := x.Arr.DType()
-	if uniform && !x.Arr.Meta().Nullable { // equal elements may be null or not
+	if uniform && !shell.WithNulls(x.Arr).Meta().Nullable { // equal elements may be null or not
 		if x.Uniform, err = x.Arr.Uniform(ctx); err != nil {
 			return err
 		}
@@ -89,34 +89,33 @@ func (o reduction) line(ctx context.Context, arr *ndarray.Array) (*picture.Envel
 }
 
 // axesOf returns names and coordinates of the axes of a part. The coordinates are the indexes in
-// the whole array. If the axis is named after an array of the same length in the same group, as in
-// netCDF files and with HDF5 dimension scales, they are that array's values, provided that these
-// are evenly spaced.
-func axesOf(ctx context.Context, a *shell.App, location string, p *shell.Part) ([]picture.Axis, error) {
-	m := p.Meta()
-	whole := p.Array
-	if p.Source != nil {
-		whole = p.Source
+// the whole array, or those of the dimension if they are evenly spaced numbers.
+func axesOf(ctx context.Context, a *shell.App, address string, p *shell.Part) (out []picture.Axis, err error) {
+	v, err := a.WholeOf(ctx, p, address)
+	if err != nil {
+		return nil, err
 	}
-	out := make([]picture.Axis, len(m.Shape))
+	defer func() { err = errors.Join(err, v.Close()) }()
+	list, err := v.Coords(ctx)
+	if err != nil {
+		if ctx.Err() != nil {
+			return nil, err
+		}
+		a.Note("%s the axes have indexes: %s", a.Talk.Notice("hyperslab plot:"), term.Safe(err.Error()))
+	}
+	m, whole := p.Meta(), v.Array.Meta()
+	out = make([]picture.Axis, len(m.Shape))
 	for i := range out {
 		out[i].Last = float64(max(m.Shape[i]-1, 0))
 	}
-	for k, length := range whole.Shape() {
+	for k := range whole.Shape {
 		name := ""
-		if names := whole.Meta().AxisNames; names != nil {
-			name = names[k]
+		if whole.AxisNames != nil {
+			name = whole.AxisNames[k]
 		}
-		var coordinates []float64
-		units := ""
-		if name != "" && length <= shell.LongestAxis {
-			at, err := shell.Beside(location, name)
-			if err != nil {
-				return nil, err
-			}
-			if coordinates, units, err = coordinatesOf(ctx, a, p, at, length); err != nil {
-				return nil, err
-			}
+		coordinates, units, err := coordinatesOf(ctx, list, k, v)
+		if err != nil {
+			return nil, err
 		}
 		for i := range out {
 			along, err := p.Indexes(ctx, k, i)
@@ -155,32 +154,24 @@ func even(values []float64, at []int64) bool {
 	return step != 0
 }
 
-// coordinatesOf reads the array at a location in the file of a part, if it has one axis of that
-// length and is numeric.
-func coordinatesOf(ctx context.Context, a *shell.App, p *shell.Part, at locate.Location,
-	length int64) (values []float64, units string, err error) {
-	arr, err := a.OpenNear(ctx, p, at)
-	if err != nil {
-		return nil, "", nil //nolint:nilerr // no such array: the axis has indexes
-	}
-	defer func() { err = errors.Join(err, arr.Close()) }()
-	if len(arr.Shape()) != 1 || arr.NumElems() != length || !drawable(arr.DType()) {
+// coordinatesOf reads the coordinates of a dimension of v, if they are numbers.
+func coordinatesOf(ctx context.Context, list []cf.Coordinate, dimension int, v *cf.Variable) (values []float64, units string, err error) {
+	i := slices.IndexFunc(list, func(c cf.Coordinate) bool { return c.Dimension && c.Dims[0] == dimension && c.Variable != v })
+	if i < 0 || list[i].Array.NumElems() > shell.LongestAxis || !drawable(list[i].Array.DType()) {
 		return nil, "", nil
 	}
-	attrs, err := shell.AttrsOf(ctx, arr)
-	if err != nil || dimscale.IsPlaceholder(attrs.List) {
-		return nil, "", err
-	}
-	values = make([]float64, 0, length)
-	err = floats(ctx, shell.Reading{Arr: arr, Limit: shell.CoordinatesBlock, Progress: func(int64) {}}, false,
-		func(_ ndarray.Region, v []float64) error {
-			values = append(values, v...)
-			return nil
-		})
+	c := list[i]
+	arr, err := c.Values(&cf.ValueOptions{Float: true})
 	if err != nil {
 		return nil, "", err
 	}
-	return values, cf.Text(attrs, "units"), nil
+	defer func() { err = errors.Join(err, arr.Close()) }()
+	values = make([]float64, 0, arr.NumElems())
+	err = floats(ctx, shell.Reading{Arr: arr, Limit: shell.CoordinatesBlock, Progress: func(int64) {}}, false, func(_ ndarray.Region, v []float64) error {
+		values = append(values, v...)
+		return nil
+	})
+	return values, c.Units, err
 }
 
 // drawable reports whether elements of type d can be drawn as numbers.

@@ -23,12 +23,12 @@ import (
 	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/shell"
 	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/term"
 	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/view"
-	"github.com/hyperslab/hyperslab/internal/cf"
 	"github.com/hyperslab/hyperslab/internal/format/detect"
 	"github.com/hyperslab/hyperslab/internal/grid"
 	"github.com/hyperslab/hyperslab/internal/location/locate"
 	"github.com/hyperslab/hyperslab/internal/picture"
 	"github.com/hyperslab/hyperslab/ndarray"
+	"github.com/hyperslab/hyperslab/ndarray/cf"
 )
 
 // viewJob is one run of view.
@@ -323,7 +323,7 @@ func (s *viewSource) content(ctx context.Context, q *view.Request) (*view.Conten
 		cells, err := viewCells(ctx, arr, q)
 		return &view.Content{Cells: cells}, err
 	case view.Picture:
-		p, err := viewPicture(ctx, arr, q)
+		p, err := viewPicture(ctx, arr, s.tree, q)
 		return &view.Content{Picture: p}, err
 	}
 	f, err := inspect.NewFacts(ctx, s.address(q.Item.Path), arr)
@@ -406,7 +406,7 @@ func viewCells(ctx context.Context, arr *ndarray.Array, q *view.Request) ([][]st
 		r.Start[row], r.Shape[row] = q.Top, rows
 	}
 	e := &shell.Batch{Dtype: m.DType, JSON: m.Format == detect.Objects, N: int(rows * columns)}
-	if err := e.Read(ctx, arr, nil, r); err != nil {
+	if err := e.Read(ctx, arr, false, r); err != nil {
 		return nil, err
 	}
 	out := make([][]string, rows)
@@ -428,7 +428,7 @@ func viewCells(ctx context.Context, arr *ndarray.Array, q *view.Request) ([][]st
 }
 
 // viewPicture draws the displayed plane, or every n-th element of a large one.
-func viewPicture(ctx context.Context, arr *ndarray.Array, q *view.Request) (_ *picture.Picture, err error) {
+func viewPicture(ctx context.Context, arr *ndarray.Array, tree cf.Tree, q *view.Request) (_ *picture.Picture, err error) {
 	m := arr.Meta()
 	items := make([]ndarray.Index, len(m.Shape))
 	step, total := int64(1), int64(1)
@@ -463,14 +463,12 @@ func viewPicture(ctx context.Context, arr *ndarray.Array, q *view.Request) (_ *p
 		}
 		p.Axes = append(p.Axes, x)
 	}
-	values, _, err := shell.Meant(ctx, arr, cf.Options{Real: true})
+	meant, err := shell.MeaningOf(ctx, arr, tree, q.Item.Path, cf.ValueOptions{Float: true})
 	if err != nil {
 		return nil, err
 	}
-	if values != arr {
-		defer func() { err = errors.Join(err, values.Close()) }()
-	}
-	plane, err := ndarray.View(values, ndarray.Select(items...))
+	defer func() { err = errors.Join(err, meant.Close()) }()
+	plane, err := ndarray.View(meant.Values, ndarray.Select(items...))
 	if err != nil {
 		return nil, err
 	}

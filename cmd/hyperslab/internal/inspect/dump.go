@@ -16,9 +16,9 @@ import (
 	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/shell"
 	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/term"
 	"github.com/hyperslab/hyperslab/h5/ddl"
-	"github.com/hyperslab/hyperslab/internal/cf"
 	"github.com/hyperslab/hyperslab/internal/location/locate"
 	"github.com/hyperslab/hyperslab/ndarray"
+	"github.com/hyperslab/hyperslab/ndarray/cf"
 )
 
 // DumpDoc is the document of dump --json. The values, of which there may be many, are written last,
@@ -60,14 +60,16 @@ column0, column1, … --no-header omits it, --index adds columns with the indice
 other axes, and --csv-safe makes strings harmless for spreadsheets. --coords writes a
 line for each element, as to_dataframe of xarray does: its coordinates and its value.
 Coordinates are the dimension scale in HDF5 and netCDF, otherwise the array with the
-name of the dimension; a dimension without coordinates has indices. --npy writes the
+name of the dimension in the group of the array or a group above it; a dimension
+without coordinates has indices. --npy writes the
 format of numpy.load. --ddl writes an HDF5 file, an object in it with everything below
 it, or a part of a dataset, in the DDL of h5dump. Values are read in parts of some
 megabytes, so that memory is bounded. A null element of a table is an empty cell in CSV
 and null in the other forms; --npy fails if there is one.
 
 --unpack writes dates in the calendar of the file, as cftime does, and missing integers
-as NaN. A number that is no date is NaT, and standard error has the number of them.
+as NaN. A number that is no date is NaT, and standard error has the number of them. An
+attribute that is broken or contradicts another one has no effect, and is reported.
 Integers with an integer scale_factor and add_offset are exact integers, of the type
 that NumPy has for the result. --npy fails for a date that datetime64 does not have, for
 a number out of range of the type, and for a missing integer of 8 bytes.` +
@@ -147,15 +149,16 @@ func (j *dumpJob) run(ctx context.Context, address string) (err error) {
 	}
 	values := arr.Array
 	if j.unpack {
-		var applied string
-		if values, applied, err = shell.Meant(ctx, arr.Array, cf.Options{Times: true, Strict: j.npy}); err != nil {
+		meant, err := j.Meant(ctx, arr, address, cf.ValueOptions{Dates: true, Strict: j.npy})
+		if err != nil {
 			return err
 		}
-		if values != arr.Array {
-			defer func() { err = errors.Join(err, values.Close()) }()
-		}
-		defer func() { j.NoteUndated(values) }()
-		j.Note("%s %s", j.Talk.Notice("hyperslab dump:"), cmp.Or(applied, "no attribute of the CF conventions changes the values"))
+		defer func() { err = errors.Join(err, meant.Close()) }()
+		defer func() { j.NoteUndated(meant.Variable) }()
+		j.NoteWarnings("dump", meant.Variable)
+		j.Note("%s %s", j.Talk.Notice("hyperslab dump:"),
+			cmp.Or(term.Safe(meant.Applied), "no attribute of the CF conventions changes the values"))
+		values = meant.Values
 	}
 	kind := j.progress
 	if kind == term.ProgressAuto && !term.IsFile(j.Stdout) { // a pager or another reader of the output may use the terminal

@@ -12,7 +12,6 @@ import (
 	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/term"
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/internal/format/h5file"
-	"github.com/hyperslab/hyperslab/internal/hdf5/dimscale"
 	"github.com/hyperslab/hyperslab/internal/hdf5/h5parts"
 	"github.com/hyperslab/hyperslab/internal/location/locate"
 	"github.com/hyperslab/hyperslab/ndarray"
@@ -194,17 +193,6 @@ func readableSince(d *h5.Dataset, name string) (since *string, err error) {
 		since = &oldest
 	}
 	return since, nil
-}
-
-// scalePath returns the path of the first dimension scale of an axis of an HDF5 dataset. It is ""
-// for an axis without scales, for other formats, and for untrusted files.
-func scalePath(a *shell.App, arr *ndarray.Array, axis int) (string, error) {
-	b, ok := ndarray.As[hdf5.Backend](arr.Backend())
-	if !ok || a.Untrusted() {
-		return "", nil
-	}
-	first, err := dimscale.First(b.Dataset(), len(arr.Shape()), axis)
-	return first, err
 }
 
 // rows adds the lines of info.

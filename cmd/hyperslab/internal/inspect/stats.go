@@ -18,10 +18,10 @@ import (
 
 	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/shell"
 	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/term"
-	"github.com/hyperslab/hyperslab/internal/cf"
 	"github.com/hyperslab/hyperslab/internal/elements/jsonform"
 	"github.com/hyperslab/hyperslab/internal/picture"
 	"github.com/hyperslab/hyperslab/ndarray"
+	"github.com/hyperslab/hyperslab/ndarray/cf"
 )
 
 // StatsDoc is the document of stats --json.
@@ -73,7 +73,7 @@ exact and rounded once.
 
 By the CF conventions, values are unpacked with the attributes scale_factor and
 add_offset. Values equal to _FillValue or missing_value, or outside valid_range, count
-as NaN. --as-is uses the stored elements.` + shell.AddressHelp + shell.TwoArguments + shell.SliceHelp,
+as NaN, and so does the default fill value of netCDF. --as-is uses the stored elements.` + shell.AddressHelp + shell.TwoArguments + shell.SliceHelp,
 		Example: `  hyperslab stats etopo.h5:/ROSE
   hyperslab stats rose.b2nd --bins 40 --range -6000,6000
   hyperslab stats 'rose.b2nd[:45]' --bins 0
@@ -106,7 +106,7 @@ func (j *statsJob) run(ctx context.Context, address string) (err error) {
 	if err != nil {
 		return err
 	}
-	arr, err := j.OpenPart(ctx, address)
+	arr, err := j.OpenInTree(ctx, address)
 	if err != nil {
 		return err
 	}
@@ -117,12 +117,13 @@ func (j *statsJob) run(ctx context.Context, address string) (err error) {
 	values := arr.Array
 	applied := ""
 	if !j.asIs {
-		if values, applied, err = shell.Meant(ctx, arr.Array, cf.Options{Wide: true}); err != nil {
+		meant, err := j.Meant(ctx, arr, address, cf.ValueOptions{Wide: true})
+		if err != nil {
 			return err
 		}
-		if values != arr.Array {
-			defer func() { err = errors.Join(err, values.Close()) }()
-		}
+		defer func() { err = errors.Join(err, meant.Close()) }()
+		j.NoteWarnings("stats", meant.Variable)
+		values, applied = meant.Values, meant.Applied
 	}
 	passes := int64(1)
 	if j.bins > 0 {

@@ -240,6 +240,12 @@ func (a *App) OpenInTree(ctx context.Context, address string) (*Part, error) {
 	if err != nil {
 		return nil, err
 	}
+	if in.Object == "" && tree.Format == hyperslab.HDF5 { // no array: Open returns the reason
+		if err := tree.Close(); err != nil {
+			return nil, err
+		}
+		return a.OpenPart(ctx, address)
+	}
 	p, err := openFrom(ctx, tree, in, address, selection)
 	if err != nil {
 		return nil, errors.Join(err, tree.Close())

@@ -1,38 +1,125 @@
-// Values of stored elements by the CF conventions.
+// Values and coordinates of arrays by the CF conventions.
 
 package shell
 
 import (
 	"context"
+	"errors"
+	"path/filepath"
 	"strings"
 
 	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/term"
-	"github.com/hyperslab/hyperslab/internal/cf"
+	"github.com/hyperslab/hyperslab/internal/location/locate"
 	"github.com/hyperslab/hyperslab/ndarray"
+	"github.com/hyperslab/hyperslab/ndarray/cf"
+	"github.com/hyperslab/hyperslab/remote"
 )
 
-// Meant returns arr with the values of its elements by the CF conventions, and a description of the
-// attributes that apply. It returns arr itself and "" if the elements are the values. Closing the
-// result leaves arr open, unless it is arr.
-func Meant(ctx context.Context, arr *ndarray.Array, o cf.Options) (*ndarray.Array, string, error) {
-	attrs, err := AttrsOf(ctx, arr)
+// Meaning is an array with the values of its elements.
+type Meaning struct {
+	*cf.Variable
+	Values  *ndarray.Array // Variable.Array if its elements are the values
+	Applied string         // the attributes that apply; "" if the elements are the values
+}
+
+// Meant returns the meaning of the part of an array at an address. Closing it leaves the part open.
+func (a *App) Meant(ctx context.Context, p *Part, address string, o cf.ValueOptions) (*Meaning, error) {
+	t, path, err := a.treeOf(p, address)
 	if err != nil {
+		return nil, err
+	}
+	return MeaningOf(ctx, p.Array, t, path, o)
+}
+
+// MeaningOf returns the meaning of an array at a path of a tree.
+func MeaningOf(ctx context.Context, arr *ndarray.Array, t cf.Tree, path string, o cf.ValueOptions) (*Meaning, error) {
+	v, err := cf.New(ctx, arr, t, path)
+	if err != nil {
+		return nil, err
+	}
+	m := &Meaning{Variable: v, Values: arr}
+	values, err := v.Values(&o)
+	if err != nil {
+		return nil, errors.Join(err, v.Close())
+	}
+	if m.Applied = v.Describe(&o); m.Applied == "" {
+		return m, values.Close()
+	}
+	m.Values = values
+	return m, nil
+}
+
+// Close closes the values and the coordinates.
+func (m *Meaning) Close() error {
+	var err error
+	if m.Values != m.Array {
+		err = m.Values.Close()
+	}
+	return errors.Join(err, m.Variable.Close())
+}
+
+// WholeOf returns the variable of the whole array of a part, for its coordinates. Closing it leaves
+// the part open.
+func (a *App) WholeOf(ctx context.Context, p *Part, address string) (*cf.Variable, error) {
+	t, path, err := a.treeOf(p, address)
+	if err != nil {
+		return nil, err
+	}
+	arr := p.Array
+	if p.Source != nil {
+		arr = p.Source
+	}
+	return cf.New(ctx, arr, t, path)
+}
+
+// siblings is the tree in which the coordinates of an array are searched.
+type siblings struct {
+	a    *App
+	part *Part
+	file string
+}
+
+// treeOf returns the tree of an array and its path: its file or, for a file with one array, the
+// directory of the file, because a tree can be converted to a file for each array. A file at a URL
+// with one array has no tree.
+func (a *App) treeOf(p *Part, address string) (cf.Tree, string, error) {
+	location, _ := SplitSelection(address)
+	loc, err := locate.Parse(location)
+	switch {
+	case err != nil:
 		return nil, "", err
+	case loc.Object != "":
+		return siblings{a, p, loc.File}, loc.Object, nil
+	case remote.IsURL(loc.File):
+		return nil, "/", nil
 	}
-	values, applied, err := cf.Unpack(arr, attrs, o)
-	if values == nil && err == nil {
-		values = arr
+	file := filepath.Clean(loc.File)
+	return siblings{a, p, filepath.Dir(file)}, filepath.Base(file), nil
+}
+
+// Open implements cf.Tree.
+func (s siblings) Open(ctx context.Context, path string) (*ndarray.Array, error) {
+	return s.a.OpenNear(ctx, s.part, locate.Location{File: s.file, Object: path})
+}
+
+// GroupAttrs implements cf.Tree.
+func (s siblings) GroupAttrs(ctx context.Context, path string) (ndarray.Attrs, error) {
+	if s.part.Tree == nil || s.part.file != s.file {
+		return ndarray.Attrs{}, errors.ErrUnsupported
 	}
-	return values, applied, err
+	return s.part.Tree.GroupAttrs(ctx, path)
+}
+
+// NoteWarnings reports the attributes that have no effect.
+func (a *App) NoteWarnings(command string, v *cf.Variable) {
+	for _, w := range v.Warnings() {
+		a.Note("%s %s: %s", a.Talk.Notice("hyperslab "+command+":"), term.Safe(v.Path), term.Safe(w.Error()))
+	}
 }
 
 // NoteUndated reports the numbers of times that are printed as NaT because they are no dates.
-func (a *App) NoteUndated(values *ndarray.Array) {
-	p, ok := ndarray.As[cf.Printer](values.Backend())
-	if !ok {
-		return
-	}
-	u := p.Undated()
+func (a *App) NoteUndated(v *cf.Variable) {
+	u := v.Undated()
 	var parts []string
 	if u.NaN > 0 {
 		parts = append(parts, term.Plural(u.NaN, "element")+" NaN or infinite")

@@ -5,14 +5,10 @@ import (
 	"encoding/binary"
 	"errors"
 	"math"
-	"path"
-	"path/filepath"
 	"strconv"
 	"strings"
 
-	"github.com/hyperslab/hyperslab/internal/cf"
 	"github.com/hyperslab/hyperslab/internal/grid"
-	"github.com/hyperslab/hyperslab/internal/location/locate"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -32,24 +28,6 @@ const LongestAxis = 1 << 22
 
 // CoordinatesBlock is the bytes of coordinates that are read at a time.
 const CoordinatesBlock = 4 << 20
-
-// Beside returns the location of the array of that name in the group of the array at a location: in
-// its HDF5 file or ctable, or in its directory, if a tree was converted to one file per array. A
-// name cannot lead out of a directory of arrays.
-func Beside(location, name string) (locate.Location, error) {
-	loc, err := locate.Parse(location)
-	if err == nil && loc.Object == "" {
-		loc = locate.Location{File: filepath.Dir(filepath.Clean(loc.File)), Object: "/"}
-	}
-	loc.Object = path.Join(path.Dir(loc.Object), name)
-	return loc, err
-}
-
-// TextAttr returns the text of an attribute, or "" without one.
-func TextAttr(ctx context.Context, arr *ndarray.Array, name string) (string, error) {
-	attrs, err := AttrsOf(ctx, arr)
-	return cf.Text(attrs, name), err
-}
 
 // Indexes returns the indexes of axis k of the whole array along axis i of the part, or nil if axis
 // i does not run along axis k.

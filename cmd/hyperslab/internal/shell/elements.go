@@ -11,11 +11,11 @@ import (
 	"strconv"
 
 	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/term"
-	"github.com/hyperslab/hyperslab/internal/cf"
 	"github.com/hyperslab/hyperslab/internal/elements/jsonform"
 	"github.com/hyperslab/hyperslab/internal/format/detect"
 	"github.com/hyperslab/hyperslab/internal/grid"
 	"github.com/hyperslab/hyperslab/ndarray"
+	"github.com/hyperslab/hyperslab/ndarray/cf"
 )
 
 // OutputBlock is the maximum number of bytes of elements that are read at a time for output.
@@ -123,19 +123,18 @@ func EachBlock(ctx context.Context, arr *ndarray.Array, limit int64, progress fu
 	return (&Reading{Arr: arr, Limit: limit, Progress: progress}).Each(ctx, f)
 }
 
-// EachText is eachBlock for elements that are printed: dates of any calendar, missing integers.
+// EachText is EachBlock for elements that are printed: dates of any calendar, missing integers.
 func EachText(ctx context.Context, arr *ndarray.Array, limit int64, progress func(bytes int64),
 	f func(r ndarray.Region, e *Batch) error) error {
-	p, _ := ndarray.As[cf.Printer](arr.Backend())
-	return (&Reading{Arr: arr, printer: p, Limit: limit, Progress: progress}).Each(ctx, f)
+	return (&Reading{Arr: arr, formatted: isFormatted(arr), Limit: limit, Progress: progress}).Each(ctx, f)
 }
 
 // Reading describes a pass over all elements of an array.
 type Reading struct {
-	Arr      *ndarray.Array
-	printer  cf.Printer // of the elements, or nil
-	Limit    int64      // bytes of a block
-	Progress func(bytes int64)
+	Arr       *ndarray.Array
+	formatted bool  // the elements are printed with Variable.Formatter
+	Limit     int64 // bytes of a block
+	Progress  func(bytes int64)
 
 	// uniform reports whether all elements of a region are known to be equal. Only one of them is
 	// read then. nil reads all elements.
@@ -161,7 +160,7 @@ func (x *Reading) Each(ctx context.Context, f func(r ndarray.Region, e *Batch) e
 			from.Shape = slices.Repeat([]int64{1}, len(r.Shape))
 		}
 		e.N = int(from.NumElems())
-		if err := e.Read(ctx, x.Arr, x.printer, from); err != nil {
+		if err := e.Read(ctx, x.Arr, x.formatted, from); err != nil {
 			return err
 		}
 		if err := f(r, e); err != nil {
@@ -173,13 +172,40 @@ func (x *Reading) Each(ctx context.Context, f func(r ndarray.Region, e *Batch) e
 	return nil
 }
 
-// Read reads the elements of a region and their null marks, by p if it is not nil.
-func (e *Batch) Read(ctx context.Context, arr *ndarray.Array, p cf.Printer, r ndarray.Region) (err error) {
-	if arr.Meta().Nullable {
+// isFormatted reports whether the elements of an array are not all printed by their type: dates,
+// and integers that can be missing or out of the range of the type.
+func isFormatted(arr *ndarray.Array) bool {
+	if cf.Of(arr) == nil {
+		return false
+	}
+	switch arr.DType().Kind {
+	case ndarray.DateTime, ndarray.Int, ndarray.Uint:
+		return true
+	}
+	return false
+}
+
+// WithNulls returns the array whose null elements are printed as null. Those that the CF
+// conventions add are NaN.
+func WithNulls(arr *ndarray.Array) *ndarray.Array {
+	if v := cf.Of(arr); v != nil {
+		return v.Array
+	}
+	return arr
+}
+
+// Read reads the elements of a region, or prepares to print them with Variable.Formatter, and reads
+// their null marks.
+func (e *Batch) Read(ctx context.Context, arr *ndarray.Array, formatted bool, r ndarray.Region) (err error) {
+	if from := WithNulls(arr); from.Meta().Nullable {
 		e.nulls = make([]bool, e.N*e.Dtype.NumMarks())
-		if err := arr.ReadNulls(ctx, e.nulls, r); err != nil {
+		if err := from.ReadNulls(ctx, e.nulls, r); err != nil {
 			return err
 		}
+	}
+	if formatted {
+		e.printed, err = cf.Of(arr).Formatter(ctx, r)
+		return err
 	}
 	if e.Dtype.Size == 0 {
 		e.Strings = make([]string, e.N)
@@ -190,16 +216,12 @@ func (e *Batch) Read(ctx context.Context, arr *ndarray.Array, p cf.Printer, r nd
 	} else {
 		e.Data = e.Data[:need]
 	}
-	if p == nil {
-		return arr.Read(ctx, e.Data, r)
-	}
-	e.printed, err = p.ReadTexts(ctx, e.Data, r)
-	return err
+	return arr.Read(ctx, e.Data, r)
 }
 
 // noNulls returns errors.ErrUnsupported if elements are null, for a form that has no null elements.
 func noNulls(ctx context.Context, arr *ndarray.Array, form string) error {
-	n, err := ndarray.CountNulls(ctx, arr)
+	n, err := ndarray.CountNulls(ctx, WithNulls(arr))
 	if err == nil && n > 0 {
 		err = &ndarray.Error{Op: "dump", Path: arr.Meta().Path, Err: fmt.Errorf("%w: %s in %s; --json and --csv have null elements",
 			errors.ErrUnsupported, term.Plural(n, "null element"), form)}

@@ -12,8 +12,9 @@ import (
 	"strings"
 )
 
-// Times defines the dates of numbers, for example "days since 1970-01-01" in a calendar.
-type Times struct {
+// times defines the dates of numbers, for example "days since 1970-01-01" in a calendar (sections
+// 4.4 and 4.4.1).
+type times struct {
 	text      string
 	calendar  *calendar
 	day       int64 // of the reference time
@@ -61,18 +62,24 @@ func unitTable(names map[int64]string) map[string]int64 {
 // errNoTimes means that units is not a time since a date.
 var errNoTimes = errors.New("no times")
 
-// ParseTimes interprets the attributes units and calendar. It returns nil if units is not a time
-// since a date. It returns ErrUnsupported for a unit that the calendar does not define, an unknown
-// calendar, and a reference time that is not a date of the calendar.
-func ParseTimes(units, calendar string) (*Times, error) {
+// badTimes is the reason why units and calendar define no dates.
+type badTimes struct {
+	attribute, problem string
+	unreal             bool // the reference time is not a date of the calendar
+}
+
+// parseTimes interprets the attributes units and calendar. It returns nil if units is not a time
+// since a date, and the reason for a unit that the calendar does not define, an unknown calendar
+// and an invalid reference time.
+func parseTimes(units, calendar string) (*times, *badTimes) {
 	words := strings.Fields(units)
 	if len(words) < 3 || !strings.EqualFold(words[1], "since") {
 		return nil, nil
 	}
-	bad := func(format string, args ...any) (*Times, error) {
-		return nil, fmt.Errorf("%w: times %q: %s", errors.ErrUnsupported, units, fmt.Sprintf(format, args...))
+	bad := func(attribute, format string, args ...any) (*times, *badTimes) {
+		return nil, &badTimes{attribute: attribute, problem: fmt.Sprintf(format, args...)}
 	}
-	t := &Times{text: units, calendar: calendarOf(calendar), perDay: perDayMicros}
+	t := &times{text: units, calendar: calendarOf(calendar), perDay: perDayMicros}
 	if calendar != "" {
 		t.text += ", calendar " + calendar
 	}
@@ -85,17 +92,19 @@ func ParseTimes(units, calendar string) (*Times, error) {
 	case err != nil && !known:
 		return nil, nil // not a time
 	case err != nil:
-		return bad("%v", err)
+		return bad("units", "%q: %v", units, err)
 	case t.calendar == nil:
-		return bad("calendar %q: got an unknown calendar, want standard, proleptic_gregorian, julian, noleap, all_leap or 360_day", calendar)
+		return bad("calendar", "got %q, want standard, proleptic_gregorian, julian, noleap, all_leap, 360_day or tai", calendar)
 	case !known:
-		return bad("unit %q has no length in the calendar %q", unit, t.calendar.name)
+		return bad("units", "%q: the unit %q has no length in the calendar %q", units, unit, t.calendar.name)
 	case t.calendar == &tai && reference.offset != 0:
-		return bad("the calendar tai has no time zones")
+		return bad("units", "%q: the calendar tai has no time zones", units)
 	}
 	day, reason := t.calendar.dayNumber(reference.Date)
 	if reason != "" {
-		return bad("reference time %v: %s in the calendar %q", reference.Date, reason, t.calendar.name)
+		t, why := bad("units", "%q: reference time %v: %s in the calendar %q", units, reference.Date, reason, t.calendar.name)
+		why.unreal = true
+		return t, why
 	}
 	minutes := reference.offset
 	t.rest = reference.Nanos/(perDayNanos/t.perDay) - minutes*(t.perDay/1440)
@@ -104,7 +113,7 @@ func ParseTimes(units, calendar string) (*Times, error) {
 }
 
 // setUnit sets the unit. It returns false if the calendar does not define it.
-func (t *Times) setUnit(unit string) bool {
+func (t *times) setUnit(unit string) bool {
 	is := func(names []string) bool {
 		for _, name := range names {
 			if name == unit {
@@ -129,14 +138,14 @@ func (t *Times) setUnit(unit string) bool {
 	return true
 }
 
-// Nanoseconds reports whether the dates have nanoseconds. Otherwise they have microseconds.
-func (t *Times) Nanoseconds() bool { return t.perDay == perDayNanos }
+// nanoseconds reports whether the dates have nanoseconds. Otherwise they have microseconds.
+func (t *times) nanoseconds() bool { return t.perDay == perDayNanos }
 
-func (t *Times) String() string { return "times: " + t.text }
+func (t *times) String() string { return "times: " + t.text }
 
-// Format formats a date with the precision of the times.
-func (t *Times) Format(d Date) string {
-	if t.Nanoseconds() {
+// format formats a date with the precision of the times.
+func (t *times) format(d Date) string {
+	if t.nanoseconds() {
 		return d.text(9)
 	}
 	return d.text(6)
@@ -195,7 +204,7 @@ var errRange = errors.New("out of range")
 
 // ofInt returns the date of an integer, exactly. v is a uint64 if unsigned is set. Like cftime, it
 // returns errRange if the time since the reference does not fit 64 bits in microseconds.
-func (t *Times) ofInt(v int64, unsigned bool) (Date, error) {
+func (t *times) ofInt(v int64, unsigned bool) (Date, error) {
 	size, negative := uint64(v), false
 	if !unsigned && v < 0 {
 		size, negative = -size, true
@@ -212,7 +221,7 @@ func (t *Times) ofInt(v int64, unsigned bool) (Date, error) {
 
 // ofFloat returns the date of a float, rounded to microseconds as by cftime. It returns errRange
 // like ofInt, and errNoTimes for NaN and infinities.
-func (t *Times) ofFloat(v float64) (Date, error) {
+func (t *times) ofFloat(v float64) (Date, error) {
 	if math.IsNaN(v) || math.IsInf(v, 0) {
 		return Date{}, errNoTimes
 	}
@@ -267,7 +276,7 @@ const half = 1 << 61
 // product returns v × unit in the precision of 64 bits that long double has on x86-64: the integral
 // part, and the rest in units of 2^-62, rounded to odd. The rest is negative if the product is
 // 2^64 or more.
-func (t *Times) product(v float64) (whole uint64, rest int64) {
+func (t *times) product(v float64) (whole uint64, rest int64) {
 	fraction, exponent := math.Frexp(v)
 	if fraction == 0 {
 		return 0, 0
@@ -309,7 +318,7 @@ func (t *Times) product(v float64) (whole uint64, rest int64) {
 }
 
 // after returns the date of a number of ticks after the reference time.
-func (t *Times) after(ticks int64) (Date, error) {
+func (t *times) after(ticks int64) (Date, error) {
 	day, rest := t.day+floorDiv(ticks, t.perDay), t.rest+floorMod(ticks, t.perDay)
 	if rest >= t.perDay {
 		day, rest = day+1, rest-t.perDay
@@ -324,7 +333,7 @@ func (t *Times) after(ticks int64) (Date, error) {
 
 // ticks returns the date as ticks of a datetime64 since 1970, or a reason why there are none:
 // datetime64 has the dates of the proleptic Gregorian calendar.
-func (t *Times) ticks(d Date) (int64, string) {
+func (t *times) ticks(d Date) (int64, string) {
 	if d.Year <= 0 && !t.calendar.yearZero {
 		return 0, "years before 1 have other numbers in datetime64"
 	}

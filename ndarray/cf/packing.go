@@ -6,17 +6,15 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
-	"math/big"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/hyperslab/hyperslab/internal/elements/numbers"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
-// packing contains the attributes of an array that define the values of its elements (CF
-// conventions, sections 2.5 and 8.1; NUG for _Unsigned). The value is element × scale + offset.
+// packing contains the attributes of an array that define the values of its elements (sections
+// 2.5.1 and 8.1; NUG for _Unsigned). The value is element × scale + offset.
 //
 // Elements are words of 64 bits: an int64, a uint64 or the bits of a float64.
 type packing struct {
@@ -25,13 +23,14 @@ type packing struct {
 	scaled        bool
 	times, plus   uint64        // words of the factors that NumPy applies in integers; 1 and 0 without them
 	whole         ndarray.DType // of element × times + plus in NumPy, for integers
+	float         ndarray.DType // of the values, if they are no integers
 	scale, offset *factor       // applied in floats after them; nil without one
 	missing       []uint64      // words of elements that mark missing values
 	least, most   uint64        // words of the valid integers; all of them without limits
-	none          bool          // no integer is valid
-	low, high     float64       // of valid floats or, with limitsOfValue, of values; -Inf and +Inf without limits
-	limitsOfValue bool
-	words         []string // description of the attributes that apply
+	low, high     float64       // of valid floats; -Inf and +Inf without limits
+	words         []string      // description of the attributes that apply
+
+	warn func(attribute, format string, args ...any)
 }
 
 // factor is scale_factor or add_offset.
@@ -55,11 +54,14 @@ func isNumber(d ndarray.DType) bool {
 
 // packingOf returns the packing of an array of numbers. It has no words if no attribute changes the
 // values of the elements.
-func packingOf(attrs ndarray.Attrs, d ndarray.DType) *packing {
-	p := &packing{element: d.Native(), low: math.Inf(-1), high: math.Inf(1)}
+func packingOf(attrs ndarray.Attrs, d ndarray.DType, warn func(attribute, format string, args ...any)) *packing {
+	p := &packing{element: d.Native(), low: math.Inf(-1), high: math.Inf(1), warn: warn}
 	p.element.Tag = ""
-	if d.Kind == ndarray.Int && strings.EqualFold(Text(attrs, "_Unsigned"), "true") {
+	switch word := strings.ToLower(text(attrs, "_Unsigned")); {
+	case word == "true" && d.Kind == ndarray.Int:
 		p.unsigned, p.element.Kind = true, ndarray.Uint
+	case word != "" && word != "true" && word != "false":
+		warn("_Unsigned", "got %q, want true or false", word)
 	}
 	p.least, p.most = 0, math.MaxUint64
 	if p.element.Kind == ndarray.Int {
@@ -70,46 +72,89 @@ func packingOf(attrs ndarray.Attrs, d ndarray.DType) *packing {
 		p.words = append(p.words, "elements read as unsigned (_Unsigned)")
 	}
 	for _, name := range []string{"_FillValue", "missing_value"} {
-		values, d := numbersOf(attrs, name)
-		var list []string
-		for _, v := range values {
-			if word, ok := p.word(v); ok {
-				p.missing = append(p.missing, word)
-			}
-			list = append(list, numberText(v, d.Kind))
-		}
-		if len(values) > 0 {
-			p.words = append(p.words, name+" "+strings.Join(list, ", ")+" is missing")
+		if words, text := p.read(attrs, name, 0); words != nil {
+			p.missing = append(p.missing, words...)
+			p.words = append(p.words, name+" "+text+" is missing")
 		}
 	}
 	p.setLimits(attrs)
 	return p
 }
 
-// setScale reads scale_factor and add_offset. The factor 1 and the offset 0 do not scale.
+// read returns the elements that equal the numbers of an attribute, and their text. As in
+// netCDF4-python, an attribute with another number, for example 1e20 in 8 bytes for elements of 4
+// bytes, has no effect. n is the length, or 0 for any.
+func (p *packing) read(attrs ndarray.Attrs, name string, n int) (words []uint64, text string) {
+	x, ok := attrs.Get(name)
+	if !ok {
+		return nil, ""
+	}
+	values, d, ok := numbersOf(attrs, name)
+	switch {
+	case !ok || len(values) == 0:
+		p.warn(name, "got %s, want a number", kindOf(x))
+		return nil, ""
+	case n != 0 && len(values) != n:
+		p.warn(name, "got %d numbers, want %d", len(values), n)
+		return nil, ""
+	}
+	var list []string
+	for _, v := range values {
+		word, ok := p.word(v)
+		if !ok {
+			p.warn(name, "no element of type %v equals %s", p.stored(), numberText(v, d.Kind))
+			return nil, ""
+		}
+		words, list = append(words, word), append(list, numberText(v, d.Kind))
+	}
+	return words, strings.Join(list, ", ")
+}
+
+// stored returns the type of the stored elements, in native order.
+func (p *packing) stored() ndarray.DType {
+	d := p.element
+	if p.unsigned {
+		d.Kind = ndarray.Int
+	}
+	return d
+}
+
+// setScale reads scale_factor and add_offset (section 8.1). The factor 1 and the offset 0 do not
+// scale. If one of them is no number, both have no effect.
 func (p *packing) setScale(attrs ndarray.Attrs) {
-	text := "element"
+	p.times, p.whole, p.float = 1, p.element, p.element
+	text, broken := "element", false
 	read := func(name, operator string) *factor {
-		v, d := numbersOf(attrs, name)
-		if len(v) != 1 {
+		x, there := attrs.Get(name)
+		v, d, ok := numbersOf(attrs, name)
+		switch {
+		case !there:
+			return nil
+		case !ok || len(v) != 1:
+			p.warn(name, "got %s, want a number", kindOf(x))
+			broken = true
 			return nil
 		}
 		text += " " + operator + " " + numberText(v[0], d.Kind) + " (" + name + ")"
 		value, _ := v[0].Float64(true)
-		return &factor{number: v[0], dtype: d, value: value}
+		return &factor{number: v[0], dtype: d.Native(), value: value}
 	}
 	scale, offset := read("scale_factor", "×"), read("add_offset", "+")
-	if scale != nil || offset != nil {
-		p.words = append(p.words, text)
+	if broken || scale == nil && offset == nil {
+		return
 	}
-	p.times, p.whole = 1, p.element
+	p.words = append(p.words, text)
 	p.scaled = scale != nil && scale.value != 1 || offset != nil && offset.value != 0
 	if !p.scaled {
+		if scale != nil && offset != nil && !p.integer() && !isInteger(scale.dtype) {
+			p.float = scale.dtype // as in netCDF4-python
+		}
 		return
 	}
 	of := p.element
 	p.scale = p.apply(scale, &of, &p.times)
 	p.offset = p.apply(offset, &of, &p.plus)
+	p.float = of
 }
 
 // apply changes the type of the values so far to that of NumPy after f is applied. If this is an
@@ -158,115 +203,62 @@ func isSingle(d ndarray.DType) bool {
 // isInteger reports whether numbers of type d are integers.
 func isInteger(d ndarray.DType) bool { return d.Kind == ndarray.Int || d.Kind == ndarray.Uint }
 
-// setLimits reads valid_range, or valid_min and valid_max. They limit the elements, but floats
-// limit the values of scaled integers.
+// setLimits reads valid_range, or valid_min and valid_max (section 2.5.1). They limit the stored
+// elements (section 8.1).
 func (p *packing) setLimits(attrs ndarray.Attrs) {
-	low, high := numbers.OfFloat(math.Inf(-1)), numbers.OfFloat(math.Inf(1))
-	given, d := numbersOf(attrs, "valid_range")
-	if len(given) == 2 {
-		low, high = given[0], given[1]
-	} else {
-		if v, of := numbersOf(attrs, "valid_min"); len(v) == 1 {
-			low, d = v[0], of
-		}
-		if v, of := numbersOf(attrs, "valid_max"); len(v) == 1 {
-			high, d = v[0], of
-		}
+	least, most := p.least, p.most
+	if !p.integer() {
+		least, most = math.Float64bits(p.low), math.Float64bits(p.high)
 	}
-	if low.IsNaN() || high.IsNaN() || low.Big().Cmp(big.NewFloat(math.Inf(-1))) == 0 && high.Big().Cmp(big.NewFloat(math.Inf(1))) == 0 {
+	low, high := "the minimum", "the maximum"
+	words, text := p.read(attrs, "valid_range", 2)
+	attribute := "valid_range"
+	if words != nil {
+		least, most = words[0], words[1]
+		low, high, _ = strings.Cut(text, ", ")
+		for _, name := range []string{"valid_min", "valid_max"} {
+			if _, ok := attrs.Get(name); ok {
+				p.warn(name, "valid_range has priority")
+			}
+		}
+	} else {
+		attribute = "valid_min"
+		least1, text1 := p.read(attrs, "valid_min", 1)
+		most1, text2 := p.read(attrs, "valid_max", 1)
+		if least1 != nil {
+			least, low = least1[0], text1
+		}
+		if most1 != nil {
+			most, high = most1[0], text2
+		}
+		words = append(least1, most1...)
+	}
+	if words == nil {
 		return
 	}
-	p.words = append(p.words, fmt.Sprintf("outside %s to %s is missing (valid range)", numberText(low, d.Kind), numberText(high, d.Kind)))
-	ofValue := p.integer() && p.scaled && d.Kind == ndarray.Float
-	switch {
-	case ofValue && p.integral():
-		p.limitIntegers(p.elements(low.Big(), high.Big()))
-	case ofValue:
-		p.limitsOfValue = true
-		p.low, _ = low.Float64(true)
-		p.high, _ = high.Float64(true)
-	case p.integer():
-		p.limitIntegers(p.read(low).Big(), p.read(high).Big())
-	default:
-		p.low, _ = low.Float64(true)
-		p.high, _ = high.Float64(true)
+	if p.integer() {
+		p.least, p.most = least, most
+		if p.element.Kind == ndarray.Uint && least > most || p.element.Kind == ndarray.Int && int64(least) > int64(most) {
+			p.warn(attribute, "%s exceeds the maximum %s: all elements are missing", low, high)
+		}
+	} else {
+		p.low, p.high = number(math.Float64frombits(least), math.Inf(-1)), number(math.Float64frombits(most), math.Inf(1))
+		if math.IsInf(p.low, -1) && math.IsInf(p.high, 1) {
+			return
+		}
+		if p.low > p.high {
+			p.warn(attribute, "%s exceeds the maximum %s: all elements are missing", low, high)
+		}
 	}
+	p.words = append(p.words, fmt.Sprintf("outside %s to %s is missing (valid range)", low, high))
 }
 
-// limitIntegers sets the least and the greatest valid integer.
-func (p *packing) limitIntegers(least, most *big.Float) {
-	p.none = least.IsInf() && !least.Signbit() || most.IsInf() && most.Signbit()
-	if !least.IsInf() {
-		n, exact := least.Int(nil)
-		if exact == big.Below { // truncated towards zero
-			n.Add(n, big.NewInt(1))
-		}
-		switch {
-		case p.compare(n) > 0:
-			p.none = true
-		case p.compare(n) == 0:
-			p.least = bitsOf(n)
-		}
+// number returns v, or other for NaN: a limit that is NaN limits nothing.
+func number(v, other float64) float64 {
+	if math.IsNaN(v) {
+		return other
 	}
-	if !most.IsInf() {
-		n, exact := most.Int(nil)
-		if exact == big.Above {
-			n.Sub(n, big.NewInt(1))
-		}
-		switch {
-		case p.compare(n) < 0:
-			p.none = true
-		case p.compare(n) == 0:
-			p.most = bitsOf(n)
-		}
-	}
-}
-
-// compare reports whether n is below (-1), in (0) or above (1) the range of words.
-func (p *packing) compare(n *big.Int) int {
-	fits := n.IsInt64()
-	if p.element.Kind == ndarray.Uint {
-		fits = n.IsUint64()
-	}
-	if fits {
-		return 0
-	}
-	return n.Sign()
-}
-
-// bitsOf returns an integer of 64 bits in two's complement.
-func bitsOf(n *big.Int) uint64 {
-	if n.Sign() < 0 {
-		return uint64(n.Int64())
-	}
-	return n.Uint64()
-}
-
-// elements returns the limits of elements whose values, which are integers, are between low and
-// high.
-func (p *packing) elements(low, high *big.Float) (least, most *big.Float) {
-	times, plus := new(big.Rat).SetInt(p.big(p.times)), new(big.Rat).SetInt(p.big(p.plus))
-	switch times.Sign() {
-	case -1:
-		low, high = high, low
-	case 0:
-		v := new(big.Float).SetInt(p.big(p.plus))
-		none := v.Cmp(low) < 0 || v.Cmp(high) > 0
-		return new(big.Float).SetInf(!none), new(big.Float).SetInf(none)
-	}
-	bound := func(limit *big.Float, more int64) *big.Float {
-		if limit.IsInf() {
-			return new(big.Float).SetInf(limit.Signbit() != (times.Sign() < 0))
-		}
-		r, _ := limit.Rat(nil)
-		r.Quo(r.Sub(r, plus), times)
-		n := new(big.Int).Div(r.Num(), r.Denom()) // the next integer below
-		if !r.IsInt() {
-			n.Add(n, big.NewInt(more))
-		}
-		return new(big.Float).SetInt(n)
-	}
-	return bound(low, 1), bound(high, 0)
+	return v
 }
 
 // integer reports whether the elements are integers.
@@ -275,28 +267,33 @@ func (p *packing) integer() bool { return isInteger(p.element) }
 // integral reports whether the values are integers.
 func (p *packing) integral() bool { return p.integer() && p.scale == nil && p.offset == nil }
 
-// read returns the number of an attribute. A negative number of an array that is read as unsigned
-// is that of a stored element.
-func (p *packing) read(v numbers.Number) numbers.Number {
-	if n, err := v.Signed(8*p.element.Size, false); err == nil && n < 0 && p.unsigned {
-		return numbers.OfUint(uint64(n) << (64 - 8*p.element.Size) >> (64 - 8*p.element.Size))
-	}
-	return v
-}
-
-// word returns the word of the element that equals a number, or false if there is none. As in NumPy
-// and xarray, 1e20 in 8 bytes is no float of 4 bytes.
+// word returns the word of the element that equals a number, or false if there is none. The numbers
+// of an array that is read as unsigned are those of stored elements.
 func (p *packing) word(v numbers.Number) (uint64, bool) {
-	switch p.element.Kind {
-	case ndarray.Int:
-		n, err := v.Signed(64, false)
+	bits := 8 * p.element.Size
+	switch {
+	case p.unsigned:
+		n, err := v.Signed(bits, false)
+		return uint64(n) << (64 - bits) >> (64 - bits), err == nil
+	case p.element.Kind == ndarray.Int:
+		n, err := v.Signed(bits, false)
 		return uint64(n), err == nil
-	case ndarray.Uint:
-		n, err := p.read(v).Unsigned(64, false)
+	case p.element.Kind == ndarray.Uint:
+		n, err := v.Unsigned(bits, false)
 		return n, err == nil
 	}
 	f, err := v.Float64(false)
-	return math.Float64bits(f), err == nil
+	if err != nil {
+		return 0, false
+	}
+	if math.IsNaN(f) {
+		return math.Float64bits(f), true
+	}
+	b := make([]byte, p.element.Size)
+	if ndarray.Convert(b, p.element, binary.NativeEndian.AppendUint64(nil, math.Float64bits(f)), ndarray.DTypeOf[float64](), false) != nil {
+		return 0, false
+	}
+	return math.Float64bits(f), true
 }
 
 // wide is the type of words.
@@ -312,7 +309,7 @@ func (p *packing) wide() ndarray.DType {
 
 // isMissing reports whether an element is a missing value.
 func (p *packing) isMissing(word uint64) bool {
-	if p.element.Kind != ndarray.Int && p.element.Kind != ndarray.Uint {
+	if !p.integer() {
 		f := math.Float64frombits(word)
 		for _, m := range p.missing {
 			if x := math.Float64frombits(m); x == f || math.IsNaN(x) && math.IsNaN(f) {
@@ -321,21 +318,22 @@ func (p *packing) isMissing(word uint64) bool {
 		}
 		return f < p.low || f > p.high
 	}
-	if p.none || slices.Contains(p.missing, word) {
+	if slices.Contains(p.missing, word) {
 		return true
 	}
 	if p.element.Kind == ndarray.Int {
-		if int64(word) < int64(p.least) || int64(word) > int64(p.most) {
-			return true
-		}
-	} else if word < p.least || word > p.most {
-		return true
+		return int64(word) < int64(p.least) || int64(word) > int64(p.most)
 	}
-	if p.limitsOfValue {
-		v := p.scaledValue(word)
-		return v < p.low || v > p.high
+	return word < p.least || word > p.most
+}
+
+// loses reports whether an element can be missing.
+func (p *packing) loses() bool {
+	if !p.integer() {
+		return len(p.missing) > 0 || !math.IsInf(p.low, -1) || !math.IsInf(p.high, 1)
 	}
-	return false
+	_, ok := p.lost()
+	return ok
 }
 
 // scaledValue returns the value of an element that is not missing, rounded if it is an integer.
@@ -370,17 +368,17 @@ func (p *packing) value(word uint64) float64 {
 	return p.scaledValue(word)
 }
 
-// numbersOf returns the numbers of an attribute, or nil if it is not numeric.
-func numbersOf(attrs ndarray.Attrs, name string) (values []numbers.Number, d ndarray.DType) {
+// numbersOf returns the numbers of an attribute, or false if it is not numeric.
+func numbersOf(attrs ndarray.Attrs, name string) (values []numbers.Number, d ndarray.DType, ok bool) {
 	v, ok := attrs.Get(name)
 	if !ok || v.Null || !isNumber(v.DType) {
-		return nil, d
+		return nil, d, false
 	}
 	p := packing{element: v.DType.Native()}
 	wide := p.wide()
 	raw := make([]byte, 8*(len(v.Data)/v.DType.Size))
 	if err := ndarray.Convert(raw, wide, v.Data, p.element, true); err != nil {
-		return nil, d
+		return nil, d, false
 	}
 	for ; len(raw) > 0; raw = raw[8:] {
 		word := binary.NativeEndian.Uint64(raw)
@@ -393,26 +391,7 @@ func numbersOf(attrs ndarray.Attrs, name string) (values []numbers.Number, d nda
 			values = append(values, numbers.OfFloat(math.Float64frombits(word)))
 		}
 	}
-	return values, v.DType
-}
-
-// Text returns the text of an attribute with one string, or "" without one.
-func Text(attrs ndarray.Attrs, name string) string {
-	v, ok := attrs.Get(name)
-	if !ok || v.Null || slices.ContainsFunc(v.Shape, func(n int64) bool { return n != 1 }) {
-		return ""
-	}
-	switch v.DType.Kind {
-	case ndarray.String:
-		return v.Strings[0]
-	case ndarray.Bytes, ndarray.Unicode:
-		quoted := ndarray.FormatElement(v.DType, v.Data)
-		if text, err := strconv.Unquote(quoted); err == nil {
-			return text
-		}
-		return strings.Trim(quoted, `"`)
-	}
-	return ""
+	return values, v.DType, true
 }
 
 // numberText formats a number of an attribute of a kind: integers exactly, floats with 6 digits.
