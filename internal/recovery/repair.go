@@ -183,7 +183,8 @@ func (p *planner) pass(ctx context.Context, f *h5file.File) error {
 	return nil
 }
 
-// walk reads the structures of each object, and returns the datasets.
+// walk reads the structures of each object, and returns the datasets whose fields may be wrong. The
+// others are not kept, because an object needs about 1 KiB.
 func (p *planner) walk(f *h5file.File) (sets []h5file.Entry) {
 	const header = "\x00" // no path
 	p.object = header
@@ -206,7 +207,9 @@ func (p *planner) walk(f *h5file.File) (sets []h5file.Entry) {
 			}
 		}
 		if o.Kind() == h5file.DatasetKind && o.Layout() != nil && o.Dataspace() != nil && o.Datatype() != nil {
-			sets = append(sets, e)
+			if contradictory(o) {
+				sets = append(sets, e)
+			}
 			p.elements(f, o)
 		}
 		p.object = header

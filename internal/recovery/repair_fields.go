@@ -18,13 +18,17 @@ import (
 // samples is the number of chunks of a dataset that decide about its redundant fields.
 const samples = 16
 
+// contradictory reports whether the header of a dataset with chunks contradicts itself, so that
+// fields can change it.
+func contradictory(o *h5file.Object) bool {
+	l := o.Layout()
+	return l.Class == h5file.Chunked && len(l.Dims) >= 2 && (derivedPipeline(o) != nil || resized(o))
+}
+
 // fields corrects the redundant fields of a dataset.
 func (p *planner) fields(s *source, e h5file.Entry) error {
 	o := e.Object
 	l, stored := o.Layout(), o.Pipeline()
-	if l.Class != h5file.Chunked || len(l.Dims) < 2 {
-		return nil
-	}
 	if derived := derivedPipeline(o); derived != nil && s.prefers(o, derived) {
 		s.trial = derived
 		defer func() { s.trial = nil }()
