@@ -14,7 +14,7 @@ import (
 // TreeOptions are the options of CopyTree. nil means the zero value.
 type TreeOptions struct {
 	Accept    func(Problem) bool // reports whether a loss is accepted; nil: no loss is
-	DryRun    bool               // find problems, write nothing
+	DryRun    bool               // find problems only
 	Overwrite bool               // replace an existing target
 	Lock      *Lock              // the lock of an existing target, which the caller holds; nil: CopyTree takes it
 

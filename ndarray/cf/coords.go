@@ -200,7 +200,7 @@ func (s *search) isCoordinate(c *Variable, scale string, n int64) (good, end boo
 	return err == nil && len(scales) == 1 && scales[0] == scale && shape[0] == n, false, err
 }
 
-// open opens the array at a path. It returns nil if there is none.
+// open opens the array at a path. It returns nil for a missing one.
 func (s *search) open(where string) (*Variable, error) {
 	if where == s.v.Path {
 		return s.v, nil

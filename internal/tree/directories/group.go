@@ -56,7 +56,7 @@ func editGroup(ctx context.Context, root, path string, e tree.GroupEdit) (err er
 	return nil
 }
 
-// createGroup creates the file with the attributes of a group, of which it has none yet.
+// createGroup creates the file with the attributes of a group, which does not exist yet.
 func createGroup(ctx context.Context, file string) error {
 	out, err := atomicfile.Create(ctx, file, atomicfile.Options{})
 	if err != nil {

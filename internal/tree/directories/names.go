@@ -86,7 +86,7 @@ func groupDir(dir, path string) (_ string, err error) {
 }
 
 // inBcolz returns the directory of bcolz that contains the object at a path of a directory of
-// arrays, and the path in it. ok is false if the path leads through none.
+// arrays, and the path in it. ok is false if the path leads through no such array.
 func inBcolz(dir, path string) (in, rest string, ok bool) {
 	path = strings.Trim(path, "/")
 	if path == "" {

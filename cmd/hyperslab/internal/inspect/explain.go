@@ -248,7 +248,7 @@ func (e *explained) openDirectory(name, address string) error {
 	return ndarray.Wrap("explain", name, e.noPath(address))
 }
 
-// noPath returns an error for a path in a file that has none.
+// noPath returns an error for a path in a file without paths.
 func (e *explained) noPath(address string) error {
 	if e.object == "" || e.kind == shell.AsHDF5 {
 		return nil
