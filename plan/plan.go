@@ -171,9 +171,11 @@ func (p *Plan) check() error {
 	if err := grid.Check(p.Source.Shape, max(d.Size, 1)); err != nil {
 		return bad("source shape: %w", err)
 	}
-	switch f := hyperslab.Format(p.Target.Format); {
-	case array && f != hyperslab.B2ND && f != hyperslab.Caterva && f != hyperslab.HDF5,
-		!array && p.Target.Format != jsonFormat:
+	targets := []string{jsonFormat}
+	if array {
+		targets = []string{string(hyperslab.B2ND), string(hyperslab.Caterva), string(hyperslab.HDF5)}
+	}
+	if !slices.Contains(targets, p.Target.Format) {
 		return bad("target format of %s: got %q", p.Operation, p.Target.Format)
 	}
 	if n := len(p.Stages); n < 1 || n > 2 {

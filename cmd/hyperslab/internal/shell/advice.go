@@ -345,7 +345,7 @@ func lookAround(location string) string {
 	case err != nil:
 		return "supported formats are b2nd, Caterva, bcolz, HDF5 and .npy, detected by content; check that the file is the right one " +
 			"and complete"
-	case format == hyperslab.HDF5, format == hyperslab.B2Z, format == hyperslab.B2D, format == hyperslab.B2E:
+	case format == hyperslab.HDF5, IsStore(format):
 		return "hyperslab ls -r " + ShellWord(loc.File) + " lists the objects of the file"
 	case format == hyperslab.Directory:
 		return "hyperslab ls -r " + ShellWord(loc.File) + " lists the objects of the directory"

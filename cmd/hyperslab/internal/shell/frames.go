@@ -71,7 +71,7 @@ func frameIn(s *stores.Store, l locate.Location) (_ *StoredFrame, err error) {
 // IsFrame reports whether a format stores arrays in Blosc2 frames, which have blocks and can be
 // sparse.
 func IsFrame(f hyperslab.Format) bool {
-	return f == hyperslab.B2ND || f == hyperslab.Caterva || f == FrameFormat
+	return slices.Contains([]hyperslab.Format{hyperslab.B2ND, hyperslab.Caterva, FrameFormat}, f)
 }
 
 // FrameFormat is the value of --format for a plain Blosc2 frame.
