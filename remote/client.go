@@ -166,7 +166,7 @@ func (c *Client) object(ctx context.Context, url, shown string, whole bool) (*Ob
 	o := &Object{c: c}
 	c.mu.Lock()
 	v := c.known[url]
-	ix := c.indexOf[url]
+	ix := c.indexForLocked(url)
 	fresh := v != nil && time.Since(v.seen) < freshFor && (ix == nil || ix.tag != "" || ix.matched.Load() == v)
 	c.mu.Unlock()
 	o.index = ix

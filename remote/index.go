@@ -20,6 +20,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -242,7 +243,8 @@ func (x *index) outside(ranges iter.Seq2[int64, int64]) iter.Seq2[int64, int64] 
 // URL of the object for readers; "" is source, or none for the path of a file. WriteIndex calls
 // read with a client and a URL of the object. The index contains everything that read reads
 // through the client, for example the metadata of an HDF5 file with its chunk indexes. Options are
-// those of the client.
+// those of the client. The index does not contain the query of the URL, because it may be secret:
+// it is for the URL with any query.
 //
 // It returns the errors of read, of Client.Open, and of w.
 func WriteIndex(ctx context.Context, w io.Writer, source, url string, o *Options, read func(c *Client, url string) error) (err error) {
@@ -272,7 +274,7 @@ func WriteIndex(ctx context.Context, w io.Writer, source, url string, o *Options
 		return err
 	}
 	defer func() { err = errors.Join(err, obj.Close()) }()
-	head := &index{url: url}
+	head := &index{url: withoutQuery(url)}
 	if tagged {
 		head.time = obj.v.time
 		if obj.v.strong() {
@@ -280,6 +282,23 @@ func WriteIndex(ctx context.Context, w io.Writer, source, url string, o *Options
 		}
 	}
 	return writeIndex(w, obj, head, rec.intervals(obj.Size()))
+}
+
+// withoutQuery returns a URL whose query, if it has one, is empty.
+func withoutQuery(url string) string {
+	before, _, found := strings.Cut(url, "?")
+	if found {
+		before += "?"
+	}
+	return before
+}
+
+// indexForLocked returns the index of a URL, or nil.
+func (c *Client) indexForLocked(url string) *index {
+	if x := c.indexOf[url]; x != nil {
+		return x
+	}
+	return c.indexOf[withoutQuery(url)]
 }
 
 // writeIndex writes the parts of an object in list, with the URL and the validators of head.
@@ -366,7 +385,7 @@ func (c *Client) UseIndex(file, url string) (err error) {
 	if err != nil {
 		return err
 	}
-	if url = cmp.Or(url, x.url); url == "" {
+	if url = cmp.Or(url, withoutQuery(x.url)); url == "" {
 		x.zstd.Close()
 		return fmt.Errorf("%w: it was made from a local file, and has no URL", ErrIndex)
 	}

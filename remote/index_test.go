@@ -80,6 +80,22 @@ func TestWriteIndex(t *testing.T) {
 		_, err = o.ReadAt(make([]byte, 10), 3<<20)
 		require.ErrorIs(t, err, ErrChanged)
 	})
+	t.Run("secret query", func(t *testing.T) {
+		signed := write(t, "signed.index", s.URL+"/x?signature=secret")
+		b, err := os.ReadFile(signed)
+		require.NoError(t, err)
+		require.NotContains(t, string(b), "secret")
+		c := local(t)
+		require.NoError(t, c.UseIndex(signed, ""))
+		o := open(t, c, s.URL+"/x?signature=another") // of a later day
+		check(t, o)
+		require.Zero(t, c.Stats().Requests)
+		require.False(t, open(t, c, s.URL+"/x").Indexed())
+		c = local(t)
+		require.NoError(t, c.UseIndex(signed, s.URL+"/x?signature=third"))
+		require.True(t, open(t, c, s.URL+"/x?signature=third").Indexed())
+		require.False(t, open(t, c, s.URL+"/x?signature=fourth").Indexed())
+	})
 	t.Run("corrupt files", func(t *testing.T) {
 		valid, err := os.ReadFile(file)
 		require.NoError(t, err)

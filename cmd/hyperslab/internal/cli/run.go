@@ -28,7 +28,14 @@ func CatchCrashes() { cmem.CatchCrashes(shell.ExitCrashed) }
 // Run executes the command line args (without the program's name) and returns the exit code. See
 // the package comment for its values.
 func Run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	a := &shell.App{Stdout: stdout, Stderr: stderr, Help: shell.Output{Writer: stdout}, Color: term.ColorAuto}
+	secrets, flush := new(shell.Secrets), func() error { return nil }
+	if secrets.Of(args) {
+		out, diagnostics := secrets.Writer(stdout), secrets.Writer(stderr)
+		stdout, stderr = out, diagnostics
+		flush = func() error { return errors.Join(out.Flush(), diagnostics.Flush()) }
+	}
+	a := &shell.App{Stdout: stdout, Stderr: stderr, Secrets: secrets, Help: shell.Output{Writer: stdout}, Color: term.ColorAuto}
+	defer func() { _ = flush() }() // the message of an error has no reader any more
 	a.Name.Store(new("hyperslab"))
 	ctx, stop := shell.WithSignals(context.Background(), func(sig *shell.SignalError) {
 		if sig.Signal != syscall.SIGPIPE {
@@ -56,7 +63,7 @@ func Run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	if a.Plugins {
 		err = errors.Join(err, h5.AllowPlugins())
 	}
-	if failed := end(); failed != nil {
+	if failed := errors.Join(end(), flush()); failed != nil {
 		err = errors.Join(err, failed)
 	}
 	return a.Finish(ctx, cmd, err)

@@ -10,6 +10,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -46,7 +47,7 @@ index of a URL contains its ETag, so that a later change of the object is an err
 fsspec open them as a Zarr store over the original file. With json INDEX is a file
 (version 1). With parquet it is a directory, of which readers read only the parts that
 they need; use it for more than about 100,000 chunks. The references contain --url, or
-FILE. Arrays that Zarr cannot represent, for example strings of variable length, are an
+FILE, which must not have a query. Arrays that Zarr cannot represent, for example strings of variable length, are an
 error.`,
 		Example: `  hyperslab index etopo.h5 -o etopo.index --url https://host/etopo.h5
   hyperslab index etopo.h5 -o etopo.json --kerchunk json`,
@@ -82,6 +83,10 @@ func (j *indexJob) run(ctx context.Context, file string) error {
 	if j.kerchunk != "" {
 		if err := shell.OneOf("--kerchunk", j.kerchunk, string(kerchunk.JSON), string(kerchunk.Parquet)); err != nil {
 			return err
+		}
+		if j.url == "" && remote.IsURL(file) && strings.Contains(file, "?") {
+			return shell.Usagef("%s: the references would contain the query of the URL, which may be secret: --url URL is written instead",
+				remote.Redact(file))
 		}
 		return shell.Written(ctx, j.out, j.force, func(name string) error { return j.writeReferences(ctx, name, file) })
 	}

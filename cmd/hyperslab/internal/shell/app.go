@@ -29,6 +29,7 @@ import (
 // App is the state that the parts of one call of Run share.
 type App struct {
 	Stdout, Stderr io.Writer
+	Secrets        *Secrets   // not written to them
 	Help           Output     // standard output for cobra, which does not return errors of help
 	Color          string     // --color
 	width          int        // columns of the terminal that the pager uses, 0 without a pager

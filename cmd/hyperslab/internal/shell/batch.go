@@ -115,6 +115,7 @@ func (a *App) Batch(cmd *cobra.Command, args []string, b *BatchFlags, quiet bool
 	if err != nil {
 		return err
 	}
+	a.Secrets.Of(sources) // those of a list
 	done := 0
 	var failed []error
 	for _, source := range sources {

@@ -38,9 +38,10 @@ func (a *App) throughPager(command string, f func() error) error {
 	}
 	a.width = term.Width(a.Stdout)
 	terminal := a.Stdout
-	a.Stdout = pagerInput{in}
+	input := a.Secrets.Writer(pagerInput{in})
+	a.Stdout = input
 	defer func() { a.Stdout = terminal }()
-	return errors.Join(f(), wait())
+	return errors.Join(f(), input.Flush(), wait())
 }
 
 // pagerInput is the pipe to the pager. A user who leaves the pager early ends the command as a

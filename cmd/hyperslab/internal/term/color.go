@@ -52,10 +52,30 @@ func Colors(flag string, w io.Writer, getenv func(string) string) Paint {
 	return Paint(IsTerminal(w) && getenv("TERM") != "dumb")
 }
 
+// Filter is a writer that changes what it writes to another one.
+type Filter interface {
+	io.Writer
+	Target() io.Writer
+}
+
+// file returns the file that w writes to.
+func file(w io.Writer) (f *os.File, ok bool) {
+	f, ok = target(w).(*os.File)
+	return f, ok
+}
+
+// target returns the writer without its filter.
+func target(w io.Writer) io.Writer {
+	if filter, is := w.(Filter); is {
+		return filter.Target()
+	}
+	return w
+}
+
 // Width returns the number of columns of the terminal w, or 0 if it is unknown, as in some
 // terminals of containers and editors.
 func Width(w io.Writer) int {
-	f, ok := w.(*os.File)
+	f, ok := file(w)
 	if !ok {
 		return 0
 	}
@@ -68,7 +88,7 @@ func Width(w io.Writer) int {
 
 // IsFile reports whether w is a regular file.
 func IsFile(w io.Writer) bool {
-	f, ok := w.(*os.File)
+	f, ok := file(w)
 	if !ok {
 		return false
 	}
@@ -78,6 +98,6 @@ func IsFile(w io.Writer) bool {
 
 // IsTerminal reports whether w is a terminal.
 func IsTerminal(w io.Writer) bool {
-	f, ok := w.(*os.File)
+	f, ok := file(w)
 	return ok && term.IsTerminal(int(f.Fd()))
 }

@@ -33,7 +33,7 @@ func PagerCommand(lookup func(string) (string, bool)) string {
 // user leaves the pager.
 func StartPager(command string, stdout, stderr io.Writer) (in io.Writer, wait func() error, err error) {
 	pager := exec.Command("sh", "-c", command)
-	pager.Stdout, pager.Stderr = stdout, stderr
+	pager.Stdout, pager.Stderr = target(stdout), target(stderr)
 	pager.Env = os.Environ()
 	if _, ok := os.LookupEnv("LESS"); !ok {
 		pager.Env = append(pager.Env, "LESS=FRX") // exit if the output fits, show colours, keep the screen
