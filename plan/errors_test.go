@@ -208,6 +208,9 @@ func TestPlan_Commit_errors(t *testing.T) {
 func TestNew_errors(t *testing.T) {
 	dir := t.TempDir()
 	wave(t, dir+"/a.b2nd", floats([]int64{8, 8, 8}, []int64{2, 8, 8}))
+	text, err := hyperslab.Create(t.Context(), dir+"/text.b2nd", ndarray.Spec{Shape: []int64{3}, DType: ndarray.DType{Kind: ndarray.Bytes, Size: 3, Order: ndarray.NoOrder}}, nil)
+	require.NoError(t, err)
+	require.NoError(t, text.Commit(t.Context()))
 	for _, test := range []struct {
 		name, operation, src, dst string
 		options                   plan.Options
@@ -215,6 +218,7 @@ func TestNew_errors(t *testing.T) {
 	}{
 		{"existing target", "copy", "a.b2nd", "a.b2nd", plan.Options{}, ndarray.ErrExists},
 		{"missing source", "copy", "b.b2nd", "c.b2nd", plan.Options{}, ndarray.ErrNotFound},
+		{"elements without a sum", "stats", "text.b2nd", "c.json", plan.Options{}, ndarray.ErrType},
 		{"unknown operation", "shrink", "a.b2nd", "c.b2nd", plan.Options{}, ndarray.ErrParam},
 		{"HDF5 file without an array", "convert", "a.b2nd", "c.h5", plan.Options{}, ndarray.ErrParam},
 		{"unsupported target", "convert", "a.b2nd", "c.bcolz", plan.Options{}, errors.ErrUnsupported},

@@ -94,6 +94,20 @@ func New(ctx context.Context, operation, src, dst string, o *Options) (*Plan, er
 	return p, nil
 }
 
+// hasSum returns an error for elements that have no sum.
+func hasSum(ctx context.Context, a *ndarray.Array) error {
+	var none ndarray.Selection
+	if len(a.Shape()) > 0 {
+		none = ndarray.Select(ndarray.Span(0, 0))
+	}
+	empty, err := ndarray.View(a, none)
+	if err != nil {
+		return err
+	}
+	_, err = ndarray.Summarize(ctx, empty, nil)
+	return errors.Join(err, empty.Close())
+}
+
 func newPlan(ctx context.Context, operation, src, dst string, options *Options) (_ *Plan, err error) {
 	var o Options
 	if options != nil {
@@ -131,6 +145,10 @@ func newPlan(ctx context.Context, operation, src, dst string, options *Options) 
 		return nil, fmt.Errorf("%w: %s has no elements to divide", errors.ErrUnsupported, src)
 	case m.DType.Size == 0:
 		return nil, fmt.Errorf("%w: elements of variable size, %v, in %s", errors.ErrUnsupported, m.DType, src)
+	case operation == "stats":
+		if err := hasSum(ctx, a); err != nil {
+			return nil, err
+		}
 	}
 	attrs, err := a.Attrs(ctx)
 	if err != nil && !errors.Is(err, errors.ErrUnsupported) {

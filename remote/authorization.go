@@ -166,6 +166,9 @@ func parseNetrc(text string) (map[string]netrcLogin, error) {
 		if *value, ok = p.word(); !ok {
 			return nil, fmt.Errorf("line %d: %s without a value", p.line(), word)
 		}
+		if value == &entry.user && strings.Contains(entry.user, ":") { // RFC 7617
+			return nil, fmt.Errorf("line %d: a colon in a user name, which HTTP cannot send", p.line())
+		}
 		if word == "machine" {
 			host = strings.ToLower(host)
 		}

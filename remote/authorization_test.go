@@ -215,6 +215,7 @@ for host, (user, _, password) in sorted(netrc.netrc(sys.argv[1]).hosts.items()):
 			"machine a login":                  "line 1: login without a value",
 			"machine a\nlogin b\nsecret c":     "line 3: got an unknown word",
 			"login b password c":               "line 1: got an unknown word",
+			"machine a\nlogin b:secret":        "line 2: a colon in a user name",
 			"machine a login b password \"sec": "",
 		} {
 			file := filepath.Join(t.TempDir(), "bad")

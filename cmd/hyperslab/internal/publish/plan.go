@@ -48,7 +48,8 @@ and publishes the target atomically. The operations:
   copy       write it in its own format with the same storage
   verify     decode every chunk; TARGET is a JSON file with the findings
   stats      compute minimum, maximum, mean and more; TARGET is a JSON file
-  checksum   compute a SHA-256 of all elements; TARGET is a JSON file
+  checksum   compute a SHA-256 of the digests of all chunks, which is comparable between
+             plans with the same chunks and shards; TARGET is a JSON file
 
 The same source, target and flags give the same plan. A plan contains the size, time and
 metadata of the source, and work and commit refuse a source that changed. TARGET must be

@@ -110,9 +110,12 @@ func (s siblings) GroupAttrs(ctx context.Context, path string) (ndarray.Attrs, e
 	return s.part.Tree.GroupAttrs(ctx, path)
 }
 
-// NoteWarnings reports the attributes that have no effect.
+// NoteWarnings reports the attributes that have no effect, each once.
 func (a *App) NoteWarnings(command string, v *cf.Variable) {
 	for _, w := range v.Warnings() {
+		if _, before := a.warned.LoadOrStore(v.Path+"\x00"+w.Error(), true); before {
+			continue
+		}
 		a.Note("%s %s: %s", a.Talk.Notice("hyperslab "+command+":"), term.Safe(v.Path), term.Safe(w.Error()))
 	}
 }
