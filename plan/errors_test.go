@@ -211,6 +211,9 @@ func TestNew_errors(t *testing.T) {
 	text, err := hyperslab.Create(t.Context(), dir+"/text.b2nd", ndarray.Spec{Shape: []int64{3}, DType: ndarray.DType{Kind: ndarray.Bytes, Size: 3, Order: ndarray.NoOrder}}, nil)
 	require.NoError(t, err)
 	require.NoError(t, text.Commit(t.Context()))
+	one, err := hyperslab.Create(t.Context(), dir+"/one.b2nd", ndarray.Spec{DType: ndarray.DTypeOf[int32]()}, nil)
+	require.NoError(t, err)
+	require.NoError(t, one.Commit(t.Context()))
 	for _, test := range []struct {
 		name, operation, src, dst string
 		options                   plan.Options
@@ -219,6 +222,8 @@ func TestNew_errors(t *testing.T) {
 		{"existing target", "copy", "a.b2nd", "a.b2nd", plan.Options{}, ndarray.ErrExists},
 		{"missing source", "copy", "b.b2nd", "c.b2nd", plan.Options{}, ndarray.ErrNotFound},
 		{"elements without a sum", "stats", "text.b2nd", "c.json", plan.Options{}, ndarray.ErrType},
+		{"statistics of a scalar", "stats", "one.b2nd", "c.json", plan.Options{}, errors.ErrUnsupported},
+		{"copy of a scalar", "copy", "one.b2nd", "c.b2nd", plan.Options{}, errors.ErrUnsupported},
 		{"unknown operation", "shrink", "a.b2nd", "c.b2nd", plan.Options{}, ndarray.ErrParam},
 		{"HDF5 file without an array", "convert", "a.b2nd", "c.h5", plan.Options{}, ndarray.ErrParam},
 		{"unsupported target", "convert", "a.b2nd", "c.bcolz", plan.Options{}, errors.ErrUnsupported},

@@ -143,6 +143,8 @@ func newPlan(ctx context.Context, operation, src, dst string, options *Options) 
 	switch {
 	case m.Null, a.NumElems() == 0:
 		return nil, fmt.Errorf("%w: %s has no elements to divide", errors.ErrUnsupported, src)
+	case len(m.Shape) == 0:
+		return nil, fmt.Errorf("%w: %s is a scalar, which has no chunks to divide", errors.ErrUnsupported, src)
 	case m.DType.Size == 0:
 		return nil, fmt.Errorf("%w: elements of variable size, %v, in %s", errors.ErrUnsupported, m.DType, src)
 	case operation == "stats":
