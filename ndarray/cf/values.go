@@ -23,8 +23,9 @@ type ValueOptions struct {
 
 // Values returns an array of the values of the elements, by the attributes scale_factor and
 // add_offset (section 8.1), _FillValue, missing_value, valid_min, valid_max and valid_range (2.5.1)
-// and _Unsigned (NUG, appendix B; "true" in any case). Missing values are null elements, which Array.ReadNulls marks,
-// Meta.Nullable reports, and reductions do not count. Closing the result leaves v open.
+// and _Unsigned (NUG, appendix B; "true" in any case). Missing values are null elements, which
+// Array.ReadNulls marks, Meta.Nullable reports, and reductions do not count. Closing the result
+// leaves v open.
 //
 // The types are those of netCDF4-python. Integers that are not scaled, or that are scaled by 1 with
 // the offset 0, keep their type. Integers
