@@ -47,8 +47,8 @@ index of a URL contains its ETag, so that a later change of the object is an err
 fsspec open them as a Zarr store over the original file. With json INDEX is a file
 (version 1). With parquet it is a directory, of which readers read only the parts that
 they need; use it for more than about 100,000 chunks. The references contain --url, or
-FILE, which must not have a query. Arrays that Zarr cannot represent, for example strings of variable length, are an
-error.`,
+FILE, which must not have a query. Arrays that Zarr cannot represent, for example
+strings of variable length, are an error.`,
 		Example: `  hyperslab index etopo.h5 -o etopo.index --url https://host/etopo.h5
   hyperslab index etopo.h5 -o etopo.json --kerchunk json`,
 		Args: shell.Arity(1, 1),
