@@ -97,7 +97,7 @@ func (p *Pool) AppendDecompressed(dst, chunk []byte) ([]byte, error) {
 // has the length of src.
 func (p *Pool) CompressEach(ctx context.Context, dst, src [][]byte) error {
 	if len(dst) != len(src) {
-		return refused("compress", "", fmt.Errorf("%w: %d destinations for %d items", ErrParam, len(dst), len(src)))
+		return refused("compress", "", fmt.Errorf("%w: destinations: got %d, want %d, one for each item", ErrParam, len(dst), len(src)))
 	}
 	return eachItem(ctx, &p.compressors, dst, func(c *Compressor, i int) (err error) {
 		dst[i], err = c.appendTo(nameItem("compress", i, len(src)), dst[i], src[i], int64(i))
@@ -112,7 +112,7 @@ func (p *Pool) CompressEach(ctx context.Context, dst, src [][]byte) error {
 // the length of chunks.
 func (p *Pool) DecompressEach(ctx context.Context, dst, chunks [][]byte) error {
 	if len(dst) != len(chunks) {
-		return refused("decompress", "", fmt.Errorf("%w: %d destinations for %d items", ErrParam, len(dst), len(chunks)))
+		return refused("decompress", "", fmt.Errorf("%w: destinations: got %d, want %d, one for each item", ErrParam, len(dst), len(chunks)))
 	}
 	over := p.dparams.over(chunks)
 	return eachItem(ctx, &p.decompressors, dst, func(d *Decompressor, i int) (err error) {

@@ -31,9 +31,9 @@ type Options struct {
 	DiskCache int64 // maximum bytes of CacheDir when an object is opened; default 16 GiB
 
 	// CacheKey authenticates the blocks in CacheDir, so that another user who can write to the
-	// directory cannot change what is read. Programs with the same key share blocks. nil: the key
-	// in the file hyperslab/cache.key of the user's configuration directory (os.UserConfigDir),
-	// which Open creates.
+	// directory cannot change the bytes of a read. Programs with the same key share blocks. nil:
+	// the key in the file hyperslab/cache.key of the user's configuration directory
+	// (os.UserConfigDir), which Open creates.
 	CacheKey []byte
 
 	// RefuseUnverified makes Open return ErrUnverified for an object whose changes cannot be

@@ -157,7 +157,7 @@ func openOwn(root *os.Root, name string) (*os.File, error) {
 	}
 	info, err := f.Stat()
 	if err == nil && (!info.Mode().IsRegular() || !exclusive(info)) {
-		err = fmt.Errorf("%w: %s: mode %v of another user, want a file that only this user can use", fs.ErrPermission, name, info.Mode())
+		err = fmt.Errorf("%w: %s: got mode %v or another owner, want a file that only this user can use", fs.ErrPermission, name, info.Mode())
 	}
 	if err != nil {
 		return nil, errors.Join(err, f.Close())

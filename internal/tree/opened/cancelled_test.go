@@ -271,7 +271,7 @@ func TestCancelled(t *testing.T) {
 				ctx.cancel()
 				if i == 0 || err != nil {
 					require.ErrorIs(t, err, context.Canceled, fmt.Sprintf("look %d of %d", at, looks))
-					require.Empty(t, filetest.Entries(t, to), "what it was to make, or parts of it")
+					require.Empty(t, filetest.Entries(t, to), "the target, or parts of it")
 				}
 			}
 		})

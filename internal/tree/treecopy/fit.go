@@ -19,8 +19,7 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
-// planArray plans an array: it reads its facts, fits them to the target, and records what that
-// changes.
+// planArray plans an array: it reads its facts, fits them to the target, and records the changes.
 func (c *copier) planArray(ctx context.Context, item *tree.Item) error {
 	a, err := c.source.Array(ctx, item.From, false)
 	if errors.Is(err, errors.ErrUnsupported) { // for example, elements in files that a worker cannot open

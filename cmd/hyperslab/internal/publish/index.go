@@ -10,7 +10,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -84,7 +83,7 @@ func (j *indexJob) run(ctx context.Context, file string) error {
 		if err := shell.OneOf("--kerchunk", j.kerchunk, string(kerchunk.JSON), string(kerchunk.Parquet)); err != nil {
 			return err
 		}
-		if j.url == "" && remote.IsURL(file) && strings.Contains(file, "?") {
+		if j.url == "" && remote.Redact(file) != file {
 			return shell.Usagef("%s: the references would contain the query of the URL, which may be secret: --url URL is written instead",
 				remote.Redact(file))
 		}

@@ -40,7 +40,7 @@ var (
 	}
 )
 
-// nearWord returns the word that is most similar to what was given, or means the same; "" without
+// nearWord returns the word that is most similar to the given one, or means the same; "" without
 // one.
 func nearWord(given string, words []string) string {
 	given = strings.ToLower(given)

@@ -52,7 +52,7 @@ func Colors(flag string, w io.Writer, getenv func(string) string) Paint {
 	return Paint(IsTerminal(w) && getenv("TERM") != "dumb")
 }
 
-// Filter is a writer that changes what it writes to another one.
+// Filter is a writer that passes changed bytes to another one.
 type Filter interface {
 	io.Writer
 	Target() io.Writer
