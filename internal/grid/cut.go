@@ -72,16 +72,67 @@ func elements(shape []int64) int64 {
 // chunked: borders of chunks are respected along an axis only if a layer of chunks across the
 // following axes has at most most elements.
 func Consecutive(r Box, chunk []int64, most int64) iter.Seq[Box] {
-	if chunk == nil {
-		return Cut(r, nil, most)
-	}
-	whole := make([]int64, len(chunk)) // 0 along an axis that is divided inside of chunks
-	for i, n := range chunk {
-		if layer := r.Shape[i+1:]; n <= most/max(elements(layer), 1) {
-			whole[i] = n
+	return func(yield func(Box) bool) {
+		p := NewPieces(r, chunk, most)
+		for box, ok := p.Next(); ok && yield(box); box, ok = p.Next() {
 		}
 	}
-	return Cut(r, whole, most)
+}
+
+// Pieces are the boxes of Consecutive, for a caller that takes them one at a time.
+type Pieces struct {
+	r          Box
+	at         []int64 // the first element of the next box; nil after the last box
+	axis       int     // the axis that is divided; along the axes before it boxes have the length 1
+	unit, step int64   // of the division
+}
+
+// NewPieces returns the boxes of Consecutive.
+func NewPieces(r Box, chunk []int64, most int64) *Pieces {
+	p := &Pieces{r: r.Clone(), unit: 1, step: math.MaxInt64}
+	if slices.Contains(r.Shape, 0) {
+		return p
+	}
+	p.at = append([]int64{}, r.Start...)
+	if len(r.Shape) == 0 || elements(r.Shape) <= most {
+		return p
+	}
+	for p.axis < len(r.Shape)-1 && elements(r.Shape[p.axis+1:]) > most {
+		p.axis++
+	}
+	layers := max(most/elements(r.Shape[p.axis+1:]), 1)
+	if chunk != nil && chunk[p.axis] <= layers {
+		p.unit = max(chunk[p.axis], 1)
+	}
+	p.step = layers / p.unit * p.unit
+	return p
+}
+
+// Next returns the next box, which the caller may keep, and false after the last one.
+func (p *Pieces) Next() (Box, bool) {
+	if p.at == nil {
+		return Box{}, false
+	}
+	if len(p.at) == 0 {
+		p.at = nil
+		return p.r.Clone(), true
+	}
+	box := Box{Start: slices.Clone(p.at), Shape: slices.Clone(p.r.Shape)}
+	for i := range p.axis {
+		box.Shape[i] = 1
+	}
+	start := p.at[p.axis]
+	box.Shape[p.axis] = min(p.step-start%p.unit, p.r.Shape[p.axis]-(start-p.r.Start[p.axis]))
+	p.at[p.axis] += box.Shape[p.axis]
+	for i := p.axis; p.at[i]-p.r.Start[i] == p.r.Shape[i]; i-- {
+		if i == 0 {
+			p.at = nil
+			break
+		}
+		p.at[i] = p.r.Start[i]
+		p.at[i-1]++
+	}
+	return box, true
 }
 
 // Slabs divides r along its first axis longer than 1, at borders of chunks. Each slab is one row of
