@@ -3,7 +3,6 @@
 package serve
 
 import (
-	"bytes"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -13,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/hyperslab/hyperslab/internal/elements/encode"
 	"github.com/hyperslab/hyperslab/internal/elements/jsonform"
 	"github.com/hyperslab/hyperslab/internal/format/npy"
 	"github.com/hyperslab/hyperslab/internal/grid"
@@ -157,7 +157,7 @@ func arrayData(ctx context.Context, arr *ndarray.Array, q *request, cache *block
 	if err != nil {
 		return response{}, err
 	}
-	return e.encode(q)
+	return e.encode(ctx, q)
 }
 
 // readNulls reads the marks of null elements.
@@ -175,20 +175,6 @@ func (e *elements) readNulls(ctx context.Context, arr *ndarray.Array, p *part) (
 		e.nulls = nulls
 	}
 	return nil
-}
-
-// append appends element i as JSON.
-func (e *elements) append(out []byte, d ndarray.DType, i int) []byte {
-	switch {
-	case e.nulls != nil && d.Kind == ndarray.Struct:
-		n := len(d.Fields)
-		return jsonform.H5grove.AppendRecord(out, d, e.data[i*d.Size:][:d.Size], e.nulls[i*n:(i+1)*n])
-	case e.nulls != nil && e.nulls[i]:
-		return append(out, "null"...)
-	case d.Size == 0:
-		return jsonform.H5grove.Append(out, d, []byte(e.strs[i]))
-	}
-	return jsonform.H5grove.Append(out, d, e.data[i*d.Size:][:d.Size])
 }
 
 // fillNulls sets null floats to NaN. It returns an error if null elements are of another type,
@@ -229,7 +215,7 @@ func notNumeric(q *request) error {
 }
 
 // encode returns the elements in the format of the request.
-func (e *elements) encode(q *request) (response, error) {
+func (e *elements) encode(ctx context.Context, q *request) (response, error) {
 	shape, d := e.numpyShape()
 	if q.Flatten && len(shape) > 0 {
 		n, _ := grid.Product(shape)
@@ -248,7 +234,7 @@ func (e *elements) encode(q *request) (response, error) {
 	var out response
 	switch q.Format {
 	case "json":
-		body, err := e.json(shape, d, q.Limit)
+		body, err := e.text(ctx, shape, d, q)
 		return response{Type: "application/json", Body: body}, err
 	case "bin":
 		out = response{Type: "application/octet-stream", Body: e.data}
@@ -266,7 +252,8 @@ func (e *elements) encode(q *request) (response, error) {
 		if len(shape) == 0 {
 			return out, fail(http.StatusUnprocessableEntity, "Unsupported encoding csv for empty and scalar datasets")
 		}
-		out = response{Type: "text/csv; charset=utf-8", File: "data.csv", Body: e.csv(shape, d)}
+		body, err := e.text(ctx, shape, d, q)
+		return response{Type: "text/csv; charset=utf-8", File: "data.csv", Body: body}, err
 	case "tiff":
 		body, err := tiff(e.data, shape, d)
 		return response{Type: "image/tiff", File: "data.tiff", Body: body}, err
@@ -314,47 +301,32 @@ func convert(dst []byte, to ndarray.DType, src []byte, from ndarray.DType) error
 	return nil
 }
 
-// json returns nested lists, or one element for a scalar.
-func (e *elements) json(shape []int64, d ndarray.DType, limit int64) ([]byte, error) {
-	var out []byte
-	exceeded := false
-	out = jsonform.AppendNested(out, shape, func(out []byte, i int) []byte {
-		if exceeded = exceeded || int64(len(out)) > limit; exceeded {
-			return out
-		}
-		return e.append(out, d, i)
-	})
-	if exceeded {
-		return nil, tooLarge(limit)
+// text returns the elements as JSON, a scalar as one element, or as CSV, with a line for each row of
+// the last dimension.
+func (e *elements) text(ctx context.Context, shape []int64, d ndarray.DType, q *request) ([]byte, error) {
+	n := len(e.strs)
+	if d.Size > 0 {
+		n = len(e.data) / d.Size
 	}
-	return out, nil
+	batch := &encode.Batch{Dtype: d, Data: e.data, Strings: e.strs, Nulls: e.nulls, N: n}
+	out := limited{limit: q.Limit}
+	_, err := encode.Of(ctx, shape, batch, &encode.Options{Format: q.Format, Form: jsonform.H5grove, Table: encode.Table{Quoted: true}}).WriteTo(&out)
+	return out.b, err
 }
 
-// csv returns a line for each row of the last dimension.
-func (e *elements) csv(shape []int64, d ndarray.DType) []byte {
-	var out []byte
-	row := int(shape[len(shape)-1])
-	for i := range len(e.data) / d.Size {
-		b := e.data[i*d.Size:][:d.Size]
-		switch {
-		case e.nulls != nil && d.Kind != ndarray.Struct && e.nulls[i]: // an empty cell
-			if row == 1 {
-				out = append(out, `""`...) // readers skip an empty line
-			}
-		case d.Kind == ndarray.Bytes || d.Kind == ndarray.Unicode || d.Kind == ndarray.Struct:
-			out = append(append(append(out, '"'), bytes.ReplaceAll(e.append(nil, d, i), []byte{'"'}, []byte(`""`))...), '"')
-		case d.Kind == ndarray.Float || d.Kind == ndarray.BFloat:
-			out = append(out, jsonform.Plain(d, b)...)
-		default:
-			out = append(out, ndarray.FormatElement(d, b)...)
-		}
-		if (i+1)%row == 0 {
-			out = append(out, '\n')
-		} else {
-			out = append(out, ',')
-		}
+// limited collects a response. A write beyond the limit fails.
+type limited struct {
+	b     []byte
+	limit int64
+}
+
+// Write implements io.Writer.
+func (w *limited) Write(b []byte) (int, error) {
+	if int64(len(w.b)+len(b)) > w.limit {
+		return 0, tooLarge(w.limit)
 	}
-	return out
+	w.b = append(w.b, b...)
+	return len(b), nil
 }
 
 // tiff returns an image of one sample per pixel, without compression, in this machine's byte order.

@@ -64,6 +64,7 @@ var layers = []struct {
 	{"internal/picture", 20, false},
 	{"ndarray/cf", 20, false},
 	{"internal/elements/jsonform", 15, false},
+	{"internal/elements/encode", 25, false},
 	{"internal/blosc/stores", 50, false},
 	{"internal/testkit/storeattack", 50, false},
 	{"internal/testkit/samples", 20, false},

@@ -16,6 +16,7 @@ import (
 	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/shell"
 	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/internal/elements/encode"
 	"github.com/hyperslab/hyperslab/internal/files/atomicfile"
 	"github.com/hyperslab/hyperslab/internal/grid"
 	"github.com/hyperslab/hyperslab/internal/hdf5/h5parts"
@@ -136,7 +137,7 @@ func (j *ConvertJob) writeExternal(ctx context.Context, draft *hyperslab.Draft, 
 	}
 	w := bufio.NewWriterSize(f, 64<<10)
 	src.SetWorkers(j.Job.Jobs)
-	err = shell.EachBlock(ctx, src, min(j.Job.Limit, shell.OutputBlock), progress, func(_ ndarray.Region, e *shell.Batch) error {
+	err = encode.EachBlock(ctx, src, min(j.Job.Limit, encode.Block), progress, func(_ ndarray.Region, e *encode.Batch) error {
 		d.ToNative(e.Data) // its own inverse
 		_, err := w.Write(e.Data)
 		return err

@@ -11,6 +11,7 @@ import (
 
 	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/shell"
 	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/term"
+	"github.com/hyperslab/hyperslab/internal/elements/encode"
 	"github.com/hyperslab/hyperslab/internal/picture"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/cf"
@@ -28,9 +29,9 @@ func drawnAtOnce(d ndarray.DType, memory int64) int64 {
 
 // floats reads the elements as numbers, piece by piece. With uniform it passes one value for a
 // piece whose elements are known to be equal.
-func floats(ctx context.Context, x shell.Reading, uniform bool, f func(r ndarray.Region, values []float64) error) (err error) {
+func floats(ctx context.Context, x encode.Reading, uniform bool, f func(r ndarray.Region, values []float64) error) (err error) {
 	d := x.Arr.DType()
-	if uniform && !shell.WithNulls(x.Arr).Meta().Nullable { // equal elements may be null or not
+	if uniform && !encode.WithNulls(x.Arr).Meta().Nullable { // equal elements may be null or not
 		if x.Uniform, err = x.Arr.Uniform(ctx); err != nil {
 			return err
 		}
@@ -38,7 +39,7 @@ func floats(ctx context.Context, x shell.Reading, uniform bool, f func(r ndarray
 	to := ndarray.DTypeOf[float64]()
 	var values []float64
 	var raw []byte
-	return x.Each(ctx, func(r ndarray.Region, e *shell.Batch) error {
+	return x.Each(ctx, func(r ndarray.Region, e *encode.Batch) error {
 		if need := 8 * e.N; cap(raw) < need {
 			raw, values = make([]byte, need), make([]float64, e.N)
 		}
@@ -64,7 +65,7 @@ type reduction struct {
 
 // each reads the elements of an array as numbers, piece by piece.
 func (o reduction) each(ctx context.Context, arr *ndarray.Array, add func(r ndarray.Region, values []float64)) error {
-	reading := shell.Reading{Arr: arr, Limit: drawnAtOnce(arr.DType(), o.memory), Progress: o.progress}
+	reading := encode.Reading{Arr: arr, Limit: drawnAtOnce(arr.DType(), o.memory), Progress: o.progress}
 	return floats(ctx, reading, true, func(r ndarray.Region, values []float64) error {
 		if o.log {
 			picture.Logarithms(values)
@@ -167,7 +168,7 @@ func coordinatesOf(ctx context.Context, list []cf.Coordinate, dimension int, v *
 	}
 	defer func() { err = errors.Join(err, arr.Close()) }()
 	values = make([]float64, 0, arr.NumElems())
-	err = floats(ctx, shell.Reading{Arr: arr, Limit: shell.CoordinatesBlock, Progress: func(int64) {}}, false, func(_ ndarray.Region, v []float64) error {
+	err = floats(ctx, encode.Reading{Arr: arr, Limit: shell.CoordinatesBlock, Progress: func(int64) {}}, false, func(_ ndarray.Region, v []float64) error {
 		values = append(values, v...)
 		return nil
 	})

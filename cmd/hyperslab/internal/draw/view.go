@@ -23,6 +23,7 @@ import (
 	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/shell"
 	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/term"
 	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/view"
+	"github.com/hyperslab/hyperslab/internal/elements/encode"
 	"github.com/hyperslab/hyperslab/internal/format/detect"
 	"github.com/hyperslab/hyperslab/internal/grid"
 	"github.com/hyperslab/hyperslab/internal/location/locate"
@@ -405,7 +406,7 @@ func viewCells(ctx context.Context, arr *ndarray.Array, q *view.Request) ([][]st
 		rows = max(min(rows, viewBytes/size/columns), 1)
 		r.Start[row], r.Shape[row] = q.Top, rows
 	}
-	e := &shell.Batch{Dtype: m.DType, JSON: m.Format == detect.Objects, N: int(rows * columns)}
+	e := &encode.Batch{Dtype: m.DType, JSON: m.Format == detect.Objects, N: int(rows * columns)}
 	if err := e.Read(ctx, arr, false, r); err != nil {
 		return nil, err
 	}

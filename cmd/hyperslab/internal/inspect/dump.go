@@ -16,6 +16,7 @@ import (
 	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/shell"
 	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/term"
 	"github.com/hyperslab/hyperslab/h5/ddl"
+	"github.com/hyperslab/hyperslab/internal/elements/encode"
 	"github.com/hyperslab/hyperslab/internal/location/locate"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/cf"
@@ -40,8 +41,8 @@ type dumpJob struct {
 	json, ndjson, csv, npy, ddl, header, index bool
 	csvSafe, unpack, noHeader, coords          bool
 
-	columns *coords  // of the array, with coords
-	before  []string // the header line of the array before
+	columns *coords // of the array, with coords
+	before  string  // the header line of the array before
 }
 
 func newDump(a *shell.App) *cobra.Command {
@@ -179,15 +180,17 @@ func (j *dumpJob) run(ctx context.Context, address string) (err error) {
 		}()
 	}
 	w := bufio.NewWriterSize(out, 64<<10)
+	o := &encode.Options{Progress: m.Update}
 	switch {
 	case j.json:
-		err = j.dumpJSON(ctx, w, address, values, m.Update)
-	case j.ndjson:
-		err = dumpLines(ctx, w, values, m.Update)
+		err = j.dumpJSON(ctx, w, address, values, o)
 	case j.csv:
-		err = j.dumpCSV(ctx, w, address, values, m.Update)
-	case j.npy:
-		err = shell.DumpNPY(ctx, w, values, m.Update)
+		err = j.dumpCSV(ctx, w, address, values, o)
+	case j.ndjson, j.npy:
+		if o.Format = encode.Lines; j.npy {
+			o.Format = encode.NPY
+		}
+		err = shell.Encode(ctx, w, values, o)
 	default:
 		err = dumpText(ctx, w, values, j.Columns(), m.Update)
 	}
@@ -242,7 +245,7 @@ func (j *dumpJob) dumpDDL(ctx context.Context, args []string) (err error) {
 
 // dumpJSON writes the document with the values as nested arrays, one line for each row of the last
 // axis.
-func (j *dumpJob) dumpJSON(ctx context.Context, w *bufio.Writer, address string, arr *ndarray.Array, progress func(bytes int64)) error {
+func (j *dumpJob) dumpJSON(ctx context.Context, w *bufio.Writer, address string, arr *ndarray.Array, o *encode.Options) error {
 	m := arr.Meta()
 	var head strings.Builder
 	if err := j.WriteJSON(&head, DumpDoc{Schema: shell.SchemaDump, Address: address, Shape: shell.ShapeDoc(m),
@@ -250,106 +253,12 @@ func (j *dumpJob) dumpJSON(ctx context.Context, w *bufio.Writer, address string,
 		return err
 	}
 	_, _ = w.WriteString(strings.TrimSuffix(head.String(), "null\n}\n")) // the writer keeps its first error
-	if m.Null {
-		_, _ = w.WriteString("null")
-	} else if err := writeNested(ctx, w, arr, progress); err != nil {
+	o.Format, o.Depth = encode.JSON, 1
+	if err := shell.Encode(ctx, w, arr, o); err != nil {
 		return err
 	}
 	_, err := w.WriteString("\n}\n")
 	return err
-}
-
-// writeNested writes the elements as nested arrays with line breaks and indentation.
-func writeNested(ctx context.Context, w *bufio.Writer, arr *ndarray.Array, progress func(bytes int64)) error {
-	shape := arr.Shape()
-	rank := len(shape)
-	if arr.NumElems() == 0 {
-		return writeEmpty(ctx, w, shape)
-	}
-	p := shell.NewPlace(shape)
-	var text []byte
-	return shell.EachText(ctx, arr, shell.OutputBlock, progress, func(_ ndarray.Region, e *shell.Batch) error {
-		for i := range e.N {
-			open, closed := p.Begins(), p.Ends()
-			for k := open; k > 0; k-- {
-				if k < rank {
-					_, _ = w.WriteString("\n" + strings.Repeat("  ", rank-k+1))
-				}
-				_ = w.WriteByte('[')
-			}
-			text = e.AppendJSON(text[:0], i)
-			_, _ = w.Write(text)
-			for k := 1; k <= closed; k++ {
-				if k > 1 {
-					_, _ = w.WriteString("\n" + strings.Repeat("  ", rank-k+1))
-				}
-				_ = w.WriteByte(']')
-			}
-			if closed < rank {
-				_ = w.WriteByte(',')
-				if closed == 0 {
-					_ = w.WriteByte(' ')
-				}
-			}
-			p.Next()
-		}
-		return w.Flush()
-	})
-}
-
-// writeEmpty writes an array without elements: brackets down to the axis of length 0.
-func writeEmpty(ctx context.Context, w *bufio.Writer, shape []int64) error {
-	if shape[0] == 0 {
-		_, err := w.WriteString("[]")
-		return err
-	}
-	_ = w.WriteByte('[')
-	for i := range shape[0] {
-		if i > 0 {
-			_, _ = w.WriteString(", ")
-		}
-		if err := errors.Join(ctx.Err(), writeEmpty(ctx, w, shape[1:])); err != nil {
-			return err
-		}
-	}
-	return w.WriteByte(']')
-}
-
-// dumpLines writes one line of JSON for each index of the first axis.
-func dumpLines(ctx context.Context, w *bufio.Writer, arr *ndarray.Array, progress func(bytes int64)) error {
-	shape := arr.Shape()
-	if len(shape) > 0 && arr.NumElems() == 0 {
-		for range shape[0] {
-			if err := errors.Join(ctx.Err(), writeEmpty(ctx, w, shape[1:]), w.WriteByte('\n')); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
-	inner := max(len(shape)-1, 0)
-	p := shell.NewPlace(shape)
-	var text []byte
-	return shell.EachText(ctx, arr, shell.OutputBlock, progress, func(_ ndarray.Region, e *shell.Batch) error {
-		for i := range e.N {
-			text = text[:0]
-			for range min(p.Begins(), inner) {
-				text = append(text, '[')
-			}
-			text = e.AppendJSON(text, i)
-			closed := min(p.Ends(), inner)
-			for range closed {
-				text = append(text, ']')
-			}
-			if closed == inner {
-				text = append(text, '\n')
-			} else {
-				text = append(text, ", "...)
-			}
-			_, _ = w.Write(text)
-			p.Next()
-		}
-		return w.Flush()
-	})
 }
 
 // dumpText writes lines with as many values as fit, after the index of the first one.
@@ -366,9 +275,9 @@ func dumpText(ctx context.Context, w *bufio.Writer, arr *ndarray.Array, columns 
 		}
 		label = len(shell.IndexText(last)) + 2
 	}
-	p := shell.NewPlace(m.Shape)
+	p := encode.NewPlace(m.Shape)
 	width := 0
-	return shell.EachText(ctx, arr, shell.OutputBlock/16, progress, func(_ ndarray.Region, e *shell.Batch) error {
+	return encode.EachText(ctx, arr, encode.Block/16, progress, func(_ ndarray.Region, e *encode.Batch) error {
 		cells := make([]string, e.N)
 		for i := range cells {
 			cells[i] = e.Text(i)
@@ -405,8 +314,8 @@ func dumpRecords(ctx context.Context, w *bufio.Writer, arr *ndarray.Array, progr
 	if len(arr.Shape()) == 0 {
 		t.Head, t.Right = t.Head[1:], t.Right[1:]
 	}
-	p := shell.NewPlace(arr.Shape())
-	err := shell.EachText(ctx, arr, shell.OutputBlock/16, progress, func(_ ndarray.Region, e *shell.Batch) error {
+	p := encode.NewPlace(arr.Shape())
+	err := encode.EachText(ctx, arr, encode.Block/16, progress, func(_ ndarray.Region, e *encode.Batch) error {
 		for i := range e.N {
 			var cells []string
 			if len(arr.Shape()) > 0 {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/shell"
 	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/term"
+	"github.com/hyperslab/hyperslab/internal/elements/encode"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/cf"
 )
@@ -79,17 +80,20 @@ func (j *dumpJob) coordCells(ctx context.Context, v *cf.Variable) (cells []strin
 		defer j.NoteUndated(v)
 	}
 	d := values.DType()
-	err = shell.EachText(ctx, values, shell.CoordinatesBlock, func(int64) {}, func(_ ndarray.Region, e *shell.Batch) error {
+	err = encode.EachText(ctx, values, shell.CoordinatesBlock, func(int64) {}, func(_ ndarray.Region, e *encode.Batch) error {
 		for i := range e.N {
-			cells = append(cells, j.cell(d, e.Plain(i)))
+			cells = append(cells, encode.Cell(d, e.Plain(i), j.csvSafe))
 		}
 		return nil
 	})
 	return cells, err
 }
 
-// block reads the indexes of the elements in a region of the part.
-func (c *coords) block(ctx context.Context, r ndarray.Region) error {
+// Names returns the names of the columns.
+func (c *coords) Names() []string { return c.names }
+
+// Block reads the indexes of the elements in a region of the part.
+func (c *coords) Block(ctx context.Context, r ndarray.Region) error {
 	c.inner = 1
 	for k, index := range c.indexes {
 		rank := len(index.Shape()) // the further dimensions are those of a sub-array in a field
@@ -103,8 +107,8 @@ func (c *coords) block(ctx context.Context, r ndarray.Region) error {
 	return nil
 }
 
-// append adds the coordinates of element i of the block to a line.
-func (c *coords) append(line []string, i int) []string {
+// Append appends the coordinates of element i of the block.
+func (c *coords) Append(line []string, i int) []string {
 	for k, cells := range c.cells {
 		n := c.read[k][int64(i)/c.inner]
 		if cells == nil {

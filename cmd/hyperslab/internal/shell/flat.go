@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/term"
+	"github.com/hyperslab/hyperslab/internal/elements/encode"
 	"github.com/hyperslab/hyperslab/internal/files/regularfile"
 	"github.com/hyperslab/hyperslab/internal/format/h5file"
 	"github.com/hyperslab/hyperslab/internal/format/npy"
@@ -227,24 +228,11 @@ type FlatOutput struct {
 
 // Write writes the elements of arr in this machine's byte order, for .npy after a header.
 func (o FlatOutput) Write(ctx context.Context, w io.Writer, arr *ndarray.Array) error {
-	m := arr.Meta()
-	out := bufio.NewWriterSize(w, 64<<10)
+	format := encode.Raw
 	if o.Format == NPYFormat {
-		head, err := NPYHeader(m)
-		if err != nil {
-			return err
-		}
-		if _, err := out.Write(head); err != nil {
-			return err
-		}
-	} else if m.DType.Size == 0 || m.Null {
-		return fmt.Errorf("%w: %s as raw bytes", errors.ErrUnsupported, m.DType.Kind)
+		format = encode.NPY
 	}
-	err := EachBlock(ctx, arr, min(o.Memory, OutputBlock), o.Progress, func(_ ndarray.Region, e *Batch) error {
-		_, err := out.Write(e.Data)
-		return err
-	})
-	return errors.Join(err, out.Flush())
+	return Encode(ctx, w, arr, &encode.Options{Format: format, Limit: min(o.Memory, encode.Block), Progress: o.Progress, Stored: true})
 }
 
 // FlatBytes returns the number of bytes that FlatOutput.Write writes.

@@ -12,7 +12,6 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/term"
 	"github.com/hyperslab/hyperslab/internal/elements/jsonform"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
@@ -127,7 +126,7 @@ func writeIsolated(w io.Writer, doc any, isolation string) error {
 		src = slices.Insert(src, schema, fmt.Appendf(nil, `,"isolation":%q`, isolation)...)
 	}
 	var out bytes.Buffer
-	layout(&out, term.EscapeJSON(src), "")
+	layout(&out, jsonform.Escape(src), "")
 	out.WriteByte('\n')
 	_, err := w.Write(out.Bytes())
 	return err

@@ -4,39 +4,10 @@ package shell
 
 import (
 	"context"
-	"math"
 
 	"github.com/hyperslab/hyperslab/internal/grid"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
-
-// progressPiece returns the maximum number of elements of a piece for frequent progress: at least
-// some, with a chunk for each worker, in whole layers of chunks. It returns most if not even one
-// layer of chunks fits.
-func progressPiece(shape, chunk []int64, most, some, workers int64) int64 {
-	if len(chunk) == 0 {
-		return min(most, max(some, 1))
-	}
-	axis, inChunk := 0, int64(1)
-	for i := range chunk {
-		inChunk *= min(chunk[i], shape[i])
-		if axis == i && chunk[i] == 1 && i < len(chunk)-1 {
-			axis++
-		}
-	}
-	layer := min(chunk[axis], shape[axis])
-	for _, n := range shape[axis+1:] {
-		layer *= n
-	}
-	least := max(some, 1)
-	if inChunk > least/workers {
-		least = min(inChunk, most/workers+1) * workers
-	}
-	if layer > most || least > most {
-		return most
-	}
-	return min(most, grid.RoundUp(least, layer, math.MaxInt64))
-}
 
 // elements can be read in consecutive pieces. Both *ndarray.Array and arrays from pipes implement
 // it.

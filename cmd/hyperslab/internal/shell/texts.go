@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"github.com/hyperslab/hyperslab/internal/elements/encode"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -14,4 +15,4 @@ func AllBytes(arr *ndarray.Array) int64 {
 
 // TextBytes is the number of bytes that --memory assumes for an element of variable size, as in
 // ndarray.Copy.
-const TextBytes = 64
+const TextBytes = encode.TextBytes

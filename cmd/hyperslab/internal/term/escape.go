@@ -5,8 +5,9 @@ package term
 import (
 	"fmt"
 	"io"
-	"unicode"
 	"unicode/utf8"
+
+	"github.com/hyperslab/hyperslab/internal/elements/jsonform"
 )
 
 // Escaper writes text to a terminal. Control characters except line feed and tab, bytes that are
@@ -52,37 +53,8 @@ func appendShown(out []byte, r rune, b []byte) []byte {
 	switch {
 	case r == utf8.RuneError && len(b) == 1, r < ' ' && r != '\n' && r != '\t', r == 0x7f:
 		return fmt.Appendf(out, `\x%02x`, b[0])
-	case unsafeInJSON(r):
+	case jsonform.Unsafe(r):
 		return fmt.Appendf(out, `\u%04x`, r)
 	}
 	return append(out, b...)
-}
-
-// unsafeInJSON reports whether a terminal could interpret a character that encoding/json writes
-// unescaped: DEL, the C1 control characters, and Unicode's marks for the writing direction.
-func unsafeInJSON(r rune) bool {
-	return r == 0x7f || r >= 0x80 && r < 0xa0 || r < 0x10000 && unicode.Is(unicode.Bidi_Control, r)
-}
-
-// EscapeJSON replaces the characters of a JSON document that a terminal could interpret, which are
-// all inside strings, by \u escapes. The values stay the same.
-func EscapeJSON(b []byte) []byte {
-	clean := true
-	for _, c := range b {
-		clean = clean && c < 0x7f
-	}
-	if clean {
-		return b
-	}
-	var out []byte
-	for len(b) > 0 {
-		r, n := utf8.DecodeRune(b)
-		if unsafeInJSON(r) {
-			out = fmt.Appendf(out, `\u%04x`, r)
-		} else {
-			out = append(out, b[:n]...)
-		}
-		b = b[n:]
-	}
-	return out
 }

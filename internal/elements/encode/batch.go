@@ -1,16 +1,14 @@
-// Iteration over the elements of an array in bounded memory, for everything that writes elements.
+// Iteration over the elements of an array in bounded memory, and the forms of one element.
 
-package shell
+package encode
 
 import (
 	"context"
-	"errors"
-	"fmt"
+	"math"
 	"runtime"
 	"slices"
 	"strconv"
 
-	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/term"
 	"github.com/hyperslab/hyperslab/internal/elements/jsonform"
 	"github.com/hyperslab/hyperslab/internal/format/detect"
 	"github.com/hyperslab/hyperslab/internal/grid"
@@ -18,8 +16,11 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray/cf"
 )
 
-// OutputBlock is the maximum number of bytes of elements that are read at a time for output.
-const OutputBlock = 16 << 20
+// Block is the maximum number of bytes of elements that are read at a time for output.
+const Block = 16 << 20
+
+// TextBytes is the number of bytes that count for an element of variable size, as in ndarray.Copy.
+const TextBytes = 64
 
 // stretch is the number of bytes of elements that are read at a time if the chunks are small. It
 // keeps all workers busy and lets the progress move often.
@@ -32,7 +33,7 @@ type Batch struct {
 	Strings []string // elements of variable size
 	JSON    bool     // strings are JSON values: Python objects
 	N       int
-	nulls   []bool             // marks of ndarray.Array.ReadNulls; nil without null elements
+	Nulls   []bool             // marks of ndarray.Array.ReadNulls; nil without null elements
 	printed func(i int) string // text of an element that is not printed by its type, or ""; nil: by type
 }
 
@@ -46,16 +47,16 @@ func (e *Batch) Bytes(i int) []byte {
 
 // Null reports whether element i is null.
 func (e *Batch) Null(i int) bool {
-	return e.nulls != nil && e.Dtype.Kind != ndarray.Struct && e.nulls[i]
+	return e.Nulls != nil && e.Dtype.Kind != ndarray.Struct && e.Nulls[i]
 }
 
 // Fields returns the marks of the fields of structure i, or nil.
 func (e *Batch) Fields(i int) []bool {
-	if e.nulls == nil {
+	if e.Nulls == nil {
 		return nil
 	}
 	n := len(e.Dtype.Fields)
-	return e.nulls[i*n : (i+1)*n]
+	return e.Nulls[i*n : (i+1)*n]
 }
 
 // Text formats element i for users.
@@ -64,7 +65,7 @@ func (e *Batch) Text(i int) string {
 		return "null"
 	}
 	if e.JSON {
-		return string(term.EscapeJSON([]byte(e.Strings[i])))
+		return string(jsonform.Escape([]byte(e.Strings[i])))
 	}
 	if text := e.special(i); text != "" {
 		return text
@@ -92,27 +93,31 @@ func (e *Batch) Plain(i int) string {
 	return jsonform.Plain(e.Dtype, e.Bytes(i))
 }
 
-// AppendJSON appends element i as JSON.
-func (e *Batch) AppendJSON(dst []byte, i int) []byte {
+// AppendJSON appends element i as JSON. In a Document, characters that a terminal could interpret
+// are escaped.
+func (e *Batch) AppendJSON(dst []byte, form jsonform.Form, i int) []byte {
 	if e.Null(i) {
 		return append(dst, "null"...)
 	}
 	if e.JSON {
-		return append(dst, term.EscapeJSON([]byte(e.Strings[i]))...)
+		return append(dst, jsonform.Escape([]byte(e.Strings[i]))...)
 	}
 	if text := e.special(i); text != "" {
 		if _, err := strconv.ParseInt(text, 10, 64); err == nil {
-			return jsonform.Document.AppendInt(dst, text)
+			return form.AppendInt(dst, text)
 		}
 		return jsonform.AppendString(dst, text)
 	}
 	start := len(dst)
 	if e.Dtype.Kind == ndarray.Struct {
-		dst = jsonform.Document.AppendRecord(dst, e.Dtype, e.Bytes(i), e.Fields(i))
+		dst = form.AppendRecord(dst, e.Dtype, e.Bytes(i), e.Fields(i))
 	} else {
-		dst = jsonform.Document.Append(dst, e.Dtype, e.Bytes(i))
+		dst = form.Append(dst, e.Dtype, e.Bytes(i))
 	}
-	return append(dst[:start], term.EscapeJSON(dst[start:])...)
+	if form != jsonform.Document {
+		return dst
+	}
+	return append(dst[:start], jsonform.Escape(dst[start:])...)
 }
 
 // EachBlock reads all elements and calls f for one block after the other in row-major order. f must
@@ -136,40 +141,91 @@ type Reading struct {
 	Limit     int64 // bytes of a block
 	Progress  func(bytes int64)
 
-	// uniform reports whether all elements of a region are known to be equal. Only one of them is
+	// Uniform reports whether all elements of a region are known to be equal. Only one of them is
 	// read then. nil reads all elements.
 	Uniform func(r ndarray.Region) bool
+
+	pieces *grid.Pieces // the blocks that are not read yet
+	size   int64        // bytes that count for an element
+	batch  *Batch
 }
 
 // Each calls f for one block after the other. A batch contains one element of a uniform block.
 func (x *Reading) Each(ctx context.Context, f func(r ndarray.Region, e *Batch) error) error {
-	m := x.Arr.Meta()
-	if m.NumElems() == 0 {
-		return nil
-	}
-	size := int64(m.DType.Size)
-	if size == 0 {
-		size = TextBytes
-	}
-	e, done := &Batch{Dtype: m.DType, JSON: m.Format == detect.Objects}, int64(0)
-	most := progressPiece(m.Shape, m.ChunkShape, x.Limit/size, stretch/size, int64(runtime.GOMAXPROCS(0)))
-	for box := range grid.Consecutive(grid.Whole(m.Shape), m.ChunkShape, most) {
-		r := ndarray.Region(box)
-		from := r
-		if x.Uniform != nil && x.Uniform(r) {
-			from.Shape = slices.Repeat([]int64{1}, len(r.Shape))
-		}
-		e.N = int(from.NumElems())
-		if err := e.Read(ctx, x.Arr, x.formatted, from); err != nil {
+	done := int64(0)
+	for {
+		r, e, err := x.next(ctx)
+		if e == nil || err != nil {
 			return err
 		}
 		if err := f(r, e); err != nil {
 			return err
 		}
-		done += r.NumElems() * size
+		done += r.NumElems() * x.size
 		x.Progress(done)
 	}
-	return nil
+}
+
+// next reads the next block. The batch is valid until the next call, and nil after the last block.
+func (x *Reading) next(ctx context.Context) (ndarray.Region, *Batch, error) {
+	if x.pieces == nil {
+		x.begin()
+	}
+	box, ok := x.pieces.Next()
+	if !ok {
+		return ndarray.Region{}, nil, nil
+	}
+	r := ndarray.Region(box)
+	from := r
+	if x.Uniform != nil && x.Uniform(r) {
+		from.Shape = slices.Repeat([]int64{1}, len(r.Shape))
+	}
+	x.batch.N = int(from.NumElems())
+	return r, x.batch, x.batch.Read(ctx, x.Arr, x.formatted, from)
+}
+
+// begin divides the array into blocks.
+func (x *Reading) begin() {
+	m := x.Arr.Meta()
+	x.size = int64(m.DType.Size)
+	if x.size == 0 {
+		x.size = TextBytes
+	}
+	x.batch = &Batch{Dtype: m.DType, JSON: m.Format == detect.Objects}
+	if m.NumElems() == 0 { // also a null array
+		x.pieces = &grid.Pieces{}
+		return
+	}
+	most := progressPiece(m.Shape, m.ChunkShape, x.Limit/x.size, stretch/x.size, int64(runtime.GOMAXPROCS(0)))
+	x.pieces = grid.NewPieces(grid.Whole(m.Shape), m.ChunkShape, most)
+}
+
+// progressPiece returns the maximum number of elements of a piece for frequent progress: at least
+// some, with a chunk for each worker, in whole layers of chunks. It returns most if not even one
+// layer of chunks fits.
+func progressPiece(shape, chunk []int64, most, some, workers int64) int64 {
+	if len(chunk) == 0 {
+		return min(most, max(some, 1))
+	}
+	axis, inChunk := 0, int64(1)
+	for i := range chunk {
+		inChunk *= min(chunk[i], shape[i])
+		if axis == i && chunk[i] == 1 && i < len(chunk)-1 {
+			axis++
+		}
+	}
+	layer := min(chunk[axis], shape[axis])
+	for _, n := range shape[axis+1:] {
+		layer *= n
+	}
+	least := max(some, 1)
+	if inChunk > least/workers {
+		least = min(inChunk, most/workers+1) * workers
+	}
+	if layer > most || least > most {
+		return most
+	}
+	return min(most, grid.RoundUp(least, layer, math.MaxInt64))
 }
 
 // isFormatted reports whether the elements of an array are not all printed by their type: dates,
@@ -185,21 +241,12 @@ func isFormatted(arr *ndarray.Array) bool {
 	return false
 }
 
-// WithNulls returns the array whose null elements are printed as null. Those that the CF
-// conventions add are NaN.
-func WithNulls(arr *ndarray.Array) *ndarray.Array {
-	if v := cf.Of(arr); v != nil {
-		return v.Array
-	}
-	return arr
-}
-
 // Read reads the elements of a region, or prepares to print them with Variable.Formatter, and reads
 // their null marks.
 func (e *Batch) Read(ctx context.Context, arr *ndarray.Array, formatted bool, r ndarray.Region) (err error) {
 	if from := WithNulls(arr); from.Meta().Nullable {
-		e.nulls = make([]bool, e.N*e.Dtype.NumMarks())
-		if err := from.ReadNulls(ctx, e.nulls, r); err != nil {
+		e.Nulls = make([]bool, e.N*e.Dtype.NumMarks())
+		if err := from.ReadNulls(ctx, e.Nulls, r); err != nil {
 			return err
 		}
 	}
@@ -219,27 +266,17 @@ func (e *Batch) Read(ctx context.Context, arr *ndarray.Array, formatted bool, r 
 	return arr.Read(ctx, e.Data, r)
 }
 
-// noNulls returns errors.ErrUnsupported if elements are null, for a form that has no null elements.
-func noNulls(ctx context.Context, arr *ndarray.Array, form string) error {
-	n, err := ndarray.CountNulls(ctx, WithNulls(arr))
-	if err == nil && n > 0 {
-		err = &ndarray.Error{Op: "dump", Path: arr.Meta().Path, Err: fmt.Errorf("%w: %s in %s; --json and --csv have null elements",
-			errors.ErrUnsupported, term.Plural(n, "null element"), form)}
-	}
-	return err
-}
-
-// place iterates over the indexes of an array in row-major order.
-type place struct {
+// Place iterates over the indexes of an array in row-major order.
+type Place struct {
 	Shape, Index []int64
 }
 
 // NewPlace returns the place of the first element of an array.
-func NewPlace(shape []int64) *place { return &place{Shape: shape, Index: make([]int64, len(shape))} }
+func NewPlace(shape []int64) *Place { return &Place{Shape: shape, Index: make([]int64, len(shape))} }
 
 // Begins returns the number of axes, counted from the last one, along which the element is the
 // first. As many brackets open before it.
-func (p *place) Begins() int {
+func (p *Place) Begins() int {
 	n := 0
 	for n < len(p.Index) && p.Index[len(p.Index)-1-n] == 0 {
 		n++
@@ -249,7 +286,7 @@ func (p *place) Begins() int {
 
 // Ends returns the number of axes along which the element is the last. As many brackets close after
 // it.
-func (p *place) Ends() int {
+func (p *Place) Ends() int {
 	n := 0
 	for n < len(p.Index) && p.Index[len(p.Index)-1-n] == p.Shape[len(p.Index)-1-n]-1 {
 		n++
@@ -258,7 +295,7 @@ func (p *place) Ends() int {
 }
 
 // Next advances to the next element.
-func (p *place) Next() {
+func (p *Place) Next() {
 	for i := len(p.Index) - 1; i >= 0; i-- {
 		if p.Index[i]++; p.Index[i] < p.Shape[i] {
 			return
