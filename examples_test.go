@@ -4,7 +4,10 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"log"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 
@@ -190,4 +193,120 @@ func ExampleUpdateWith() {
 	// Output:
 	// ship <nil>
 	// crew <nil>
+}
+
+func ExampleEncode() {
+	dir := exampleDir()
+	defer os.RemoveAll(dir)
+	ctx := context.Background()
+	a, err := hyperslab.Open(ctx, filepath.Join(dir, "depth.b2nd"), nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer a.Close()
+	part, err := ndarray.View(a, ndarray.Select(ndarray.From(1)))
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer part.Close()
+	err = hyperslab.Encode(ctx, os.Stdout, part, hyperslab.JSON, nil)
+	fmt.Println(err)
+	err = hyperslab.Encode(ctx, os.Stdout, part, hyperslab.CSV, &hyperslab.EncodeOptions{Column: "depth"})
+	fmt.Println(err)
+	// Output:
+	// [20,3,4]<nil>
+	// depth
+	// 20
+	// 3
+	// 4
+	// <nil>
+}
+
+// An HTTP handler checks the array first, while it can still send a status.
+func ExampleNewEncoder() {
+	dir := exampleDir()
+	defer os.RemoveAll(dir)
+	handler := func(w http.ResponseWriter, r *http.Request) {
+		a, err := hyperslab.Open(r.Context(), filepath.Join(dir, "depth.b2nd"), nil)
+		if err != nil {
+			http.Error(w, "no such array", http.StatusNotFound)
+			return
+		}
+		defer a.Close()
+		elements, err := hyperslab.NewEncoder(r.Context(), a, hyperslab.NDJSON, nil)
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusUnprocessableEntity)
+			return
+		}
+		w.Header().Set("Content-Type", "application/x-ndjson")
+		if _, err := io.Copy(w, elements); err != nil {
+			panic(http.ErrAbortHandler) // the client notices that the response is incomplete
+		}
+	}
+	answer := httptest.NewRecorder()
+	handler(answer, httptest.NewRequest(http.MethodGet, "/depth", nil))
+	fmt.Print(answer.Body)
+	// Output:
+	// -11
+	// 20
+	// 3
+	// 4
+}
+
+func ExampleEncoder_WriteTo() {
+	dir := exampleDir()
+	defer os.RemoveAll(dir)
+	ctx := context.Background()
+	a, err := hyperslab.Open(ctx, filepath.Join(dir, "depth.b2nd"), nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer a.Close()
+	elements, err := hyperslab.NewEncoder(ctx, a, hyperslab.NPY, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	n, err := elements.WriteTo(io.Discard)
+	fmt.Println(n, err)
+	// Output: 136 <nil>
+}
+
+func ExampleEncoder_Read() {
+	dir := exampleDir()
+	defer os.RemoveAll(dir)
+	ctx := context.Background()
+	a, err := hyperslab.Open(ctx, filepath.Join(dir, "depth.b2nd"), nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer a.Close()
+	elements, err := hyperslab.NewEncoder(ctx, a, hyperslab.JSON, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://example.org/depth", elements) // sent as it is read
+	if err != nil {
+		log.Fatal(err)
+	}
+	body, err := io.ReadAll(request.Body)
+	fmt.Println(string(body), err)
+	// Output: [-11,20,3,4] <nil>
+}
+
+func ExampleWriteFile() {
+	ctx := context.Background()
+	var upload bytes.Buffer
+	err := hyperslab.WriteFile(ctx, &upload, "new.h5", func(location string) error {
+		d, err := hyperslab.Create(ctx, location+":/depth", ndarray.Spec{Shape: []int64{4}, DType: ndarray.DTypeOf[int16]()}, nil)
+		if err != nil {
+			return err
+		}
+		defer d.Close()
+		if err := ndarray.Write(ctx, d.Array, []int16{-11, 20, 3, 4}, ndarray.Whole(d.Shape())); err != nil {
+			return err
+		}
+		return d.Commit(ctx)
+	})
+	fmt.Printf("%q %v\n", upload.String()[1:4], err)
+	// Output: "HDF" <nil>
 }

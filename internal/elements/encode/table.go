@@ -130,7 +130,7 @@ func (t *table) head(out []byte) (_ []byte, done bool) {
 	if t.cells < all {
 		return out, false
 	}
-	if all == 1 && t.names != nil && t.names[0] == "" {
+	if all == 0 || all == 1 && len(t.names) == 1 && t.names[0] == "" { // as in element
 		out = append(out, `""`...)
 	}
 	t.cells = 0

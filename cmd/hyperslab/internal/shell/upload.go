@@ -40,7 +40,7 @@ type UploadFlags struct {
 
 // Upload calls write with a location in a temporary directory, and uploads the file or sparse frame
 // that it creates to the URL target.
-func (a *App) Upload(ctx context.Context, target string, o UploadFlags, write func(location string) error) (err error) {
+func (a *App) Upload(ctx context.Context, target string, o UploadFlags, write func(location string) error) error {
 	to, err := locate.Parse(target)
 	if err != nil {
 		return err
@@ -60,23 +60,21 @@ func (a *App) Upload(ctx context.Context, target string, o UploadFlags, write fu
 			}
 		}
 	}
-	dir, err := atomicfile.Create(ctx, filepath.Join(os.TempDir(), "hyperslab-upload"), atomicfile.Options{Overwrite: true, Volatile: true})
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, dir.Abort()) }()
-	if err := os.Mkdir(dir.Path(), 0o700); err != nil {
-		return err
-	}
-	file := filepath.Join(dir.Path(), path.Base(strings.TrimSuffix(url, "/")))
-	if err := write(locate.Location{File: file, Object: to.Object}.String()); err != nil || o.DryRun {
-		return err
-	}
+	return atomicfile.Scratch(ctx, path.Base(strings.TrimSuffix(url, "/")), func(file string) error {
+		if err := write(locate.Location{File: file, Object: to.Object}.String()); err != nil || o.DryRun {
+			return err
+		}
+		return a.uploadFile(ctx, file, url, o)
+	})
+}
+
+// uploadFile uploads a file or sparse frame to a URL.
+func (a *App) uploadFile(ctx context.Context, file, url string, o UploadFlags) error {
 	if info, err := os.Stat(file); err != nil {
 		return err
 	} else if info.IsDir() {
 		if _, err := os.Stat(filepath.Join(file, cframe.IndexFile)); err != nil {
-			return severalFiles(shown)
+			return severalFiles(remote.Redact(url))
 		}
 	}
 	size, err := PathBytes(file)
@@ -88,7 +86,7 @@ func (a *App) Upload(ctx context.Context, target string, o UploadFlags, write fu
 	var done atomic.Int64
 	ChangesInPlace.Add(1) // an interrupted upload removes its parts and chunks first
 	defer ChangesInPlace.Add(-1)
-	return existingTarget(shown, urlfile.Get().Upload(ctx, url, urlfile.Upload{
+	return existingTarget(remote.Redact(url), urlfile.Get().Upload(ctx, url, urlfile.Upload{
 		Path: file, Last: cframe.IndexFile, Replace: o.Force, Progress: func(n int64) { m.Update(done.Add(n)) },
 	}))
 }
