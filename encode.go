@@ -16,7 +16,7 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
-// Formats of Encode, besides NPY.
+// Formats of Encode, which also writes NPY.
 const (
 	JSON   Format = "json"   // nested lists without white space; a scalar is its value
 	NDJSON Format = "ndjson" // a line of JSON for each index of the first dimension
@@ -32,9 +32,10 @@ type EncodeOptions struct {
 }
 
 // Encode writes the elements of an array to w in the format JSON, NDJSON, CSV or NPY. For a part of
-// an array, use a View of it. By default CSV has a header line, and one line for each structure, with
-// a cell for each field, or for each row of the last dimension. The memory does not depend on the length of any dimension: at most 16 MiB of
-// elements are decoded at a time, in addition to the buffers of a read.
+// an array, use a View of it. By default CSV has a header line, and one line for each structure,
+// with a cell for each field, or for each row of the last dimension. The memory does not depend on
+// the length of any dimension: at most 16 MiB of elements are decoded at a time, in addition to the
+// buffers of a read.
 //
 // Elements in JSON have the form of docs/json.md: integers beyond ±2^53 and floats without a finite
 // value are strings, structures are objects, bytes that are not UTF-8 are {"base64": …}, and null
@@ -91,8 +92,8 @@ func (e *Encoder) WriteTo(w io.Writer) (int64, error) { return e.e.WriteTo(w) }
 
 // WriteFile writes a new file of any format that is one file to w. It calls write with the location
 // of a file called name in a new temporary directory (os.TempDir), which write creates, for example
-// with Create or CopyTree. Then WriteFile copies the file to w and removes it. HDF5 and Blosc2 write
-// the beginning of a file last, so that a file cannot be written to a stream directly.
+// with Create or CopyTree. Then WriteFile copies the file to w and removes it, because HDF5 and
+// Blosc2 write the beginning of a file last.
 //
 // It returns ErrParam for a name with a separator, the error of write, errors.ErrUnsupported if
 // write created a directory, ErrNotFound if it created nothing, the context's error, or that of w.

@@ -6,12 +6,14 @@ import (
 	"errors"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/hyperslab/hyperslab"
+	"github.com/hyperslab/hyperslab/internal/testkit/testenv"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/mem"
 )
@@ -45,6 +47,40 @@ func TestNewEncoder(t *testing.T) {
 		cancel()
 		require.ErrorIs(t, hyperslab.Encode(done, io.Discard, a, hyperslab.JSON, nil), context.Canceled)
 	})
+}
+
+// TestEncode_python compares the output with what Python parses: json, csv and NumPy.
+func TestEncode_python(t *testing.T) {
+	const program = `
+import csv, io, json, sys, numpy as np
+dir, dtype = sys.argv[1:]
+a = np.load(f"{dir}/a.npy", allow_pickle=False)
+assert a.dtype == np.dtype(dtype) and a.shape == (3, 7), (a.dtype, a.shape)
+number = lambda x: np.array(float(x) if isinstance(x, str) else x, a.dtype) if a.dtype.kind == "f" else np.array(int(x), a.dtype)
+for b in json.load(open(f"{dir}/a.json")), [json.loads(line) for line in open(f"{dir}/a.ndjson")], list(csv.reader(open(f"{dir}/a.csv")))[1:]:
+    b = np.array([[number(x) for x in row] for row in b])
+    assert b.shape == a.shape and np.array_equal(a, b, equal_nan=a.dtype.kind == "f"), (a, b)
+    assert np.array_equal(np.signbit(a[~np.isnan(a)]), np.signbit(b[~np.isnan(b)]))
+`
+	interpreter := testenv.Python(t, "numpy")
+	for _, dtype := range []string{"<i8", "<u8", "<f8", "<f4", "<i2"} {
+		t.Run(dtype, func(t *testing.T) {
+			d, err := ndarray.ParseDType(dtype)
+			require.NoError(t, err)
+			a := memory(t, ndarray.Spec{Shape: []int64{3, 7}, DType: d, ChunkShape: []int64{2, 3}})
+			src := bytes.Repeat([]byte{0, 0, 0, 0, 0, 0, 0, 0x80, 255, 255, 255, 255, 255, 255, 255, 0x7f, 1, 0, 0, 0, 0, 0, 0x20, 0}, 7)
+			require.NoError(t, a.Write(context.Background(), src[:a.NBytes()], ndarray.Whole(a.Shape())))
+			dir := t.TempDir()
+			for _, format := range []hyperslab.Format{hyperslab.JSON, hyperslab.NDJSON, hyperslab.CSV, hyperslab.NPY} {
+				f, err := os.Create(filepath.Join(dir, "a."+string(format)))
+				require.NoError(t, err)
+				require.NoError(t, hyperslab.Encode(context.Background(), f, a, format, nil))
+				require.NoError(t, f.Close())
+			}
+			out, err := exec.Command(interpreter, "-c", program, dir, dtype).CombinedOutput()
+			require.NoError(t, err, "%s", out)
+		})
+	}
 }
 
 func TestWriteFile(t *testing.T) {

@@ -155,21 +155,26 @@ type method struct {
 	name  string
 	read  func(ctx context.Context, x *ndarray.Array, a *Array, r ndarray.Region, dst []byte) error
 	whole bool
+	text  bool
 }
 
 var methods = []method{
-	{"Read", readRegion, false},
-	{"Read of 1 worker", withWorkers(1), false},
-	{"Read of 2 workers", withWorkers(2), false},
-	{"ReadAs", readAs, false},
-	{"Take of a span", take(spans), false},
-	{"Take with steps", take(steps), false},
-	{"Take of lists", take(lists), false},
-	{"Take of masks", take(masks), false},
-	{"View", view, false},
-	{"Each", each, true},
-	{"Map", mapped, true},
-	{"Copy", copied, true},
+	{"Read", readRegion, false, false},
+	{"Read of 1 worker", withWorkers(1), false, false},
+	{"Read of 2 workers", withWorkers(2), false, false},
+	{"ReadAs", readAs, false, false},
+	{"Take of a span", take(spans), false, false},
+	{"Take with steps", take(steps), false, false},
+	{"Take of lists", take(lists), false, false},
+	{"Take of masks", take(masks), false, false},
+	{"View", view, false, false},
+	{"Each", each, true, false},
+	{"Map", mapped, true, false},
+	{"Copy", copied, true, false},
+	{"Encode as JSON", encoded(hyperslab.JSON, fillJSON), false, true},
+	{"Encode as NDJSON", encoded(hyperslab.NDJSON, FillLines), false, true},
+	{"Encode as CSV", encoded(hyperslab.CSV, FillCSV), false, true},
+	{"Encode as NPY", encoded(hyperslab.NPY, fillNPY), false, false},
 }
 
 // Arrays returns the ways of the Go API.
@@ -186,7 +191,7 @@ func (o opener) ways() (out []Way) {
 		if !o.complete && m.name != "Read" && m.name != "Take of lists" && (o.few || m.name != "Copy") {
 			continue
 		}
-		out = append(out, Way{Name: o.name + ", " + m.name, Slow: o.few || m.name != "Read" && o.name != "Open", Whole: m.whole, After: o.tree, Formats: o.formats, Start: func(ctx context.Context, f *File) (Read, func() error, error) {
+		out = append(out, Way{Name: o.name + ", " + m.name, Slow: o.few || m.name != "Read" && o.name != "Open", Whole: m.whole, Text: m.text, After: o.tree, Formats: o.formats, Start: func(ctx context.Context, f *File) (Read, func() error, error) {
 			open, stop, err := o.start(ctx, f)
 			if err != nil {
 				return nil, nil, err

@@ -39,6 +39,8 @@ var Limits = []Limit{
 		return slices.ContainsFunc(a.File.Arrays, packed)
 	}},
 	{Ways: "repack --cloud", Reason: "strings in files of other address sizes (docs/known-issues.md)", Applies: func(*Array) bool { return true }, Err: ErrForm},
+	{Ways: "*Encode as NPY", Reason: ".npy has no null elements (hyperslab.Encode)", Applies: nullable},
+	{Ways: "*Encode as NPY", Reason: ".npy has no elements of variable size (hyperslab.Encode)", Applies: (*Array).Cells},
 	{Ways: "dump* --npy", Reason: ".npy has no null elements (hyperslab dump)", Applies: nullable},
 	{Ways: "serve*, [bn][ip2][nyd]*", Reason: "the binary forms have no null elements (package serve)", Applies: nullable},
 	{Ways: "serve*, [bC]2*", Reason: "python-blosc2 opens no structures and strings of variable length of a server (package serve)", Applies: func(a *Array) bool { return a.Cells() || strings.ContainsAny(a.DType, "[{") }},

@@ -85,10 +85,7 @@ func dumps() (out []ways.Way) {
 			if err != nil {
 				return err
 			}
-			if len(a.Shape) > 0 {
-				b = []byte("[" + strings.Join(strings.Split(strings.TrimSpace(string(b)), "\n"), ",") + "]")
-			}
-			return ways.FillJSON(a, r, d, dst, b, "")
+			return ways.FillLines(a, r, d, dst, b)
 		})
 		add("--csv", true, func(ctx context.Context, a *ways.Array, r ndarray.Region, dst, b []byte) error {
 			d, err := a.ElementType(ctx)
