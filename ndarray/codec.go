@@ -8,6 +8,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/hyperslab/hyperslab/internal/elements/numbers"
 	"github.com/hyperslab/hyperslab/internal/elements/structconv"
@@ -21,12 +22,18 @@ import (
 //		ID   int32      `nd:"id"`
 //		Name string     `nd:"name,S16"`
 //		When time.Time  `nd:"when,<M8[us]"`
+//		Seen time.Time  `nd:"seen,unix[us]"` // '<i8', in s, ms, us or ns since 1970-01-01 00:00 UTC
 //		At   [3]float64 // "At", ('<f8', (3,))
 //		Note string     `nd:"note,string"`
 //		Path []float32  // a structure with these two has elements of variable size
 //	}
 //
-// It returns ErrType, with the Go type or field, if there is no such element type.
+// With unix[…], which PyTables and pandas read, the tag contains the unit for reads and writes, and
+// AttrsFor has it for other programs; the zero Time is the smallest integer, the NaT of pandas. In
+// HDF5, "<M8[us]" is an opaque type, which h5py reads and PyTables does not.
+//
+// It returns ErrType, with the Go type or field and a tag that helps, if there is no such element
+// type.
 func DTypeFor[T any]() (DType, error) {
 	d, err := dtypeFor(reflect.TypeFor[T](), "")
 	if err == nil {
@@ -58,8 +65,18 @@ func dtypeFor(t reflect.Type, stored string) (DType, error) {
 		}
 		return SubArrayOf(base, dims...), nil
 	case reflect.Struct:
+		if t == reflect.TypeFor[time.Time]() {
+			return DType{}, fmt.Errorf("%w: a time.Time needs its stored type in the tag of a field, for example `nd:\"NAME,unix[us]\"` or `nd:\"NAME,<M8[us]\"`", ErrType)
+		}
 		var fields []Field
 		for _, f := range structFields(t) {
+			if _, ok, err := unixUnit(f); ok || err != nil {
+				if err != nil {
+					return DType{}, err
+				}
+				fields = append(fields, Field{Name: f.Name, Type: DTypeOf[int64]()})
+				continue
+			}
 			d, err := dtypeFor(f.Type, f.Options)
 			if err != nil {
 				return DType{}, fmt.Errorf("field %s: %w", f.StructField.Name, err)
@@ -70,6 +87,12 @@ func dtypeFor(t reflect.Type, stored string) (DType, error) {
 	}
 	if d := scalarType(t); d.Kind != 0 {
 		return d, nil
+	}
+	switch t.Kind() {
+	case reflect.String:
+		return DType{}, fmt.Errorf("%w: a string needs its stored type in the tag of a field, for example `nd:\"NAME,S16\"` for at most 16 bytes or `nd:\"NAME,string\"`", ErrType)
+	case reflect.Int, reflect.Uint:
+		return DType{}, fmt.Errorf("%w: Go %v has no fixed size: want %v32 or %v64", ErrType, t, t.Kind(), t.Kind())
 	}
 	return DType{}, fmt.Errorf("%w: no element type corresponds to Go %v", ErrType, t)
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log"
 	"sync/atomic"
+	"time"
 
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/mem"
@@ -195,6 +196,125 @@ func ExampleAppend() {
 	}
 	fmt.Println(a.Shape())
 	// Output: [4 4]
+}
+
+func ExampleRows() {
+	a := matrix()
+	defer a.Close()
+	for rows, err := range ndarray.Rows[float32](context.Background(), a, 2) {
+		fmt.Println(rows, err)
+	}
+	// Output:
+	// [[0 1 2 3] [4 5 6 7]] <nil>
+	// [[8 9 10 11]] <nil>
+}
+
+// event is a record of the examples.
+type event struct {
+	ID   int32     `nd:"id"`
+	When time.Time `nd:"when,unix[ms]"`
+}
+
+// events returns an empty array of events in memory.
+func events() *ndarray.Array {
+	d, err := ndarray.DTypeFor[event]()
+	if err != nil {
+		log.Fatal(err)
+	}
+	b, err := mem.New(ndarray.Spec{Shape: []int64{0}, MaxShape: []int64{ndarray.Unlimited}, ChunkShape: []int64{100}, DType: d})
+	if err != nil {
+		log.Fatal(err)
+	}
+	a, err := ndarray.New(b)
+	if err != nil {
+		log.Fatal(err)
+	}
+	return a
+}
+
+func ExampleRecords() {
+	ctx := context.Background()
+	a := events()
+	defer a.Close()
+	if err := ndarray.Append(ctx, a, 0, []event{{1, time.UnixMilli(1e12)}, {2, time.Time{}}}); err != nil {
+		log.Fatal(err)
+	}
+	for x, err := range ndarray.Records[event](ctx, a) {
+		fmt.Println(x.ID, x.When, err)
+	}
+	// Output:
+	// 1 2001-09-09 01:46:40 +0000 UTC <nil>
+	// 2 0001-01-01 00:00:00 +0000 UTC <nil>
+}
+
+func ExampleNewRecordWriter() {
+	a := events()
+	defer a.Close()
+	w, err := ndarray.NewRecordWriter[event](context.Background(), a, &ndarray.RecordWriterOptions{Interval: time.Second})
+	if err != nil {
+		log.Fatal(err)
+	}
+	for i := range int32(250) {
+		if err := w.Append(event{ID: i, When: time.Unix(int64(i), 0)}); err != nil {
+			log.Fatal(err)
+		}
+	}
+	fmt.Println(a.Shape(), "in whole chunks")
+	fmt.Println(w.Close(), a.Shape())
+	// Output:
+	// [200] in whole chunks
+	// <nil> [250]
+}
+
+func ExampleRecordWriter_Append() {
+	a := events()
+	defer a.Close()
+	w, err := ndarray.NewRecordWriter[event](context.Background(), a, &ndarray.RecordWriterOptions{Count: 2})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer w.Close()
+	err = w.Append(event{ID: 1}, event{ID: 2}, event{ID: 3})
+	fmt.Println(a.Shape(), err)
+	// Output: [3] <nil>
+}
+
+func ExampleRecordWriter_Flush() {
+	a := events()
+	defer a.Close()
+	w, err := ndarray.NewRecordWriter[event](context.Background(), a, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer w.Close()
+	if err := w.Append(event{ID: 1}); err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(a.Shape())
+	fmt.Println(w.Flush(), a.Shape())
+	// Output:
+	// [0]
+	// <nil> [1]
+}
+
+func ExampleRecordWriter_Close() {
+	a := events()
+	defer a.Close()
+	w, err := ndarray.NewRecordWriter[event](context.Background(), a, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	if err := w.Append(event{ID: 1}); err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(w.Close(), a.Shape())
+	// Output: <nil> [1]
+}
+
+func ExampleAttrsFor() {
+	attrs, err := ndarray.AttrsFor[event]()
+	fmt.Println(attrs[0].Name, attrs[0].Value, err)
+	// Output: FIELD_1_ATTR_units "milliseconds since 1970-01-01" <nil>
 }
 
 func ExampleWhole() {

@@ -263,7 +263,7 @@ func (m mapping) fields(t reflect.Type, d DType) (c structconv.Converter, err er
 	parts := make([]structconv.Part, len(fields))
 	for i, f := range fields {
 		in := d.Fields[f.field]
-		part, err := m.part(f.Type, in.Type, d)
+		part, err := m.field(f, in.Type, d)
 		if err != nil {
 			return c, fmt.Errorf(inField, f.Name, err)
 		}
@@ -276,6 +276,22 @@ func (m mapping) fields(t reflect.Type, d DType) (c structconv.Converter, err er
 		slices.SortFunc(parts, func(a, b structconv.Part) int { return cmp.Compare(a.At, b.At) })
 	}
 	return structconv.Struct(parts, splitter(d), m.inPart(d, inField)), nil
+}
+
+// field returns the converter of a field of a Go struct, with the form of DType.Join. An integer of
+// 8 bytes is a time if the tag has its unit.
+func (m mapping) field(f matchedField, d, whole DType) (c structconv.Converter, err error) {
+	unit, ok, err := unixUnit(f.Field)
+	if err != nil || !ok || d.Kind != Int || d.Size != 8 {
+		if err == nil {
+			c, err = m.part(f.Type, d, whole)
+		}
+		return c, err
+	}
+	if c = timeConverter(unit); whole.Size == 0 {
+		c = appended(c, d.Size)
+	}
+	return c, nil
 }
 
 // readMapped fills dst with the elements of r.
