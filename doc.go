@@ -7,9 +7,10 @@
 // directory of arrays. Open detects the format by content. Create chooses it by
 // CreateOptions.Format or by the extension of the file name, and returns a Draft, which becomes the
 // file only when it is committed. Walk lists the contents of a file or directory, CopyTree copies
-// all of it to another, and Update changes a file atomically. Package internal/tree/directories
-// documents the layout of directories. The elements of an array are read and written by package
-// ndarray.
+// all of it to another, and Update changes a file atomically. OpenReaderAt, OpenTreeReaderAt and
+// OpenTreeFS read files that are not at a location: uploads, members of archives, embedded files.
+// Package internal/tree/directories documents the layout of directories. The elements of an array
+// are read and written by package ndarray.
 //
 // # Concurrency
 //
@@ -17,9 +18,9 @@
 // change an existing file hold its lock, so that writers lose no change of each other, in
 // goroutines and in processes. For one file:
 //
-//   - Open for reading, OpenReaderAt, OpenTree, Walk, Sniff, Verify without WriteDigests: run
-//     beside themselves and beside all writers. A reader of an HDF5 file gets an error of libhdf5
-//     while another process has the file open for writing in place.
+//   - Open for reading, OpenReaderAt, OpenTree, OpenTreeReaderAt, OpenTreeFS, Walk, Sniff, Verify
+//     without WriteDigests: run beside themselves and beside all writers. A reader of an HDF5 file
+//     gets an error of libhdf5 while another process has the file open for writing in place.
 //   - Open with Write or Durable, until Close: a second one waits. Datasets of one HDF5 file can be
 //     open for writing at the same time in one process, each dataset once.
 //   - Update, UpdateWith, EditGroupAttrs, LockFile until Release: a second one waits.

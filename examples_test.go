@@ -166,6 +166,64 @@ func ExampleOpenReaderAt() {
 	// Output: [-11 20 3 4] <nil>
 }
 
+// The tree of an upload. In a worker process, without InProcess, a program must call Init in main.
+func ExampleOpenTreeReaderAt() {
+	dir := exampleDir()
+	defer os.RemoveAll(dir)
+	ctx := context.Background()
+	upload, err := os.ReadFile(filepath.Join(dir, "sea.h5"))
+	if err != nil {
+		log.Fatal(err)
+	}
+	o := &hyperslab.OpenOptions{Untrusted: &hyperslab.Untrusted{InProcess: true}}
+	tree, err := hyperslab.OpenTreeReaderAt(ctx, bytes.NewReader(upload), int64(len(upload)), "upload.h5", o)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer tree.Close()
+	for e, err := range tree.Walk(ctx, nil) {
+		fmt.Println(e.Path, e.Meta.Shape, err)
+	}
+	a, err := tree.Open(ctx, "/ocean/depth")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer a.Close()
+	values, err := ndarray.ReadAll[int16](ctx, a)
+	fmt.Println(values, err)
+	// Output:
+	// / [] <nil>
+	// /ocean [] <nil>
+	// /ocean/depth [4] <nil>
+	// [-11 20 3 4] <nil>
+}
+
+// The file system can be an embed.FS or an archive; here it is a directory.
+func ExampleOpenTreeFS() {
+	dir := exampleDir()
+	defer os.RemoveAll(dir)
+	ctx := context.Background()
+	for _, name := range []string{"sea.h5", "."} { // the directory is a tree with the array depth.b2nd
+		tree, err := hyperslab.OpenTreeFS(ctx, os.DirFS(dir), name, nil)
+		if err != nil {
+			log.Fatal(err)
+		}
+		for e, err := range tree.Walk(ctx, nil) {
+			fmt.Println(name, tree.Format, e.Path, e.Kind, err)
+		}
+		if err := tree.Close(); err != nil {
+			log.Fatal(err)
+		}
+	}
+	// Output:
+	// sea.h5 hdf5 / group <nil>
+	// sea.h5 hdf5 /ocean group <nil>
+	// sea.h5 hdf5 /ocean/depth array <nil>
+	// . directory / group <nil>
+	// . directory /depth array <nil>
+	// . directory /sea.h5 other <nil>
+}
+
 // Init must be the first call of main. In a worker process it does not return.
 func ExampleInit() {
 	hyperslab.Init()

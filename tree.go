@@ -4,6 +4,8 @@ package hyperslab
 
 import (
 	"context"
+	"io"
+	"io/fs"
 	"iter"
 	"time"
 
@@ -118,7 +120,48 @@ type Tree struct {
 // errors of Walk for the file. A file stays open until Close. Until then an HDF5 file is locked:
 // other processes can open it for reading only.
 func OpenTree(ctx context.Context, location string, o *OpenOptions) (*Tree, error) {
-	t, err := opened.Open(ctx, location, o.internal())
+	return newTree(opened.Open(ctx, location, o.internal()))
+}
+
+// OpenTreeReaderAt returns the tree in size bytes that r reads, for example an upload or a member of
+// an archive. name is the name of the file in messages. All formats that are one file can be read:
+// HDF5, a Blosc2 frame, a container in one file (.b2z, .b2e) and .npy.
+//
+// A trusted tree, without o.Untrusted, is read from r when its elements are needed, by several
+// goroutines at the same time. Nothing is copied, and r must stay open until Close. An HDF5 file
+// that refers to other files is read without them: their elements are errors.ErrUnsupported.
+//
+// An untrusted tree is first copied into memory, at most Untrusted.MaxCopy bytes, so that the checked
+// bytes are the ones that are read. No file is written, except outside of Linux. If r is an *os.File
+// of size bytes, the file is read in place. Afterwards r may be closed.
+//
+// It uses o.Metadata and o.Untrusted, and returns ndarray.ErrParam if another option is set, for a
+// nil r and for a negative size. It returns the errors of OpenTree and of r, ndarray.ErrCorrupt if r ends before size bytes, and io.ErrNoProgress if a read returns neither
+// bytes nor an error; methods of the Tree and its arrays return the same errors.
+func OpenTreeReaderAt(ctx context.Context, r io.ReaderAt, size int64, name string, o *OpenOptions) (*Tree, error) {
+	return newTree(opened.ReaderTree(ctx, r, size, name, o.internal()))
+}
+
+// OpenTreeFS returns the tree in the file or the directory with a name in fsys, for example in an
+// embed.FS or a zip.Reader; "." is the root. Files are as in OpenTreeReaderAt; the directories are
+// those of bcolz, of a sparse Blosc2 frame, of a container (.b2d) and of arrays.
+//
+// The files of a trusted tree are opened when they are needed. Tree.Close does not close fsys. A
+// file that is not an io.ReaderAt, for example in a ZIP archive, is read into memory when it is
+// opened, and larger ones than 1 GiB are ErrLimit.
+//
+// An untrusted tree is copied into memory, with all files below a directory, at most
+// Untrusted.MaxCopy bytes. A file or directory that fsys opens as an *os.File, as os.DirFS does, is
+// not copied but used as by OpenTree. A copy does not follow symbolic links.
+//
+// The options and errors are those of OpenTreeReaderAt; ndarray.ErrParam is also for a name that
+// fs.ValidPath rejects, and ndarray.ErrNotFound for a missing one.
+func OpenTreeFS(ctx context.Context, fsys fs.FS, name string, o *OpenOptions) (*Tree, error) {
+	return newTree(opened.FSTree(ctx, fsys, name, o.internal()))
+}
+
+// newTree returns an opened tree, or the error of opening it.
+func newTree(t *opened.Tree, err error) (*Tree, error) {
 	if err != nil {
 		return nil, err
 	}

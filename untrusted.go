@@ -35,7 +35,7 @@ type Untrusted struct {
 	MaxArray    int64 // bytes of all elements of an array according to its shape; default 1 TiB
 	MaxChunk    int64 // bytes of a decoded chunk; default 512 MiB
 	MaxMetadata int64 // bytes of one metadata structure, and of all attributes; default 64 MiB
-	MaxCopy     int64 // bytes copied of an io.ReaderAt that is not a file; default 1 GiB
+	MaxCopy     int64 // bytes copied of an io.ReaderAt or fs.FS that is not a file; default 1 GiB
 
 	Memory int64         // bytes of memory of a worker; default 2 GiB
 	CPU    time.Duration // processor time of a worker for one call; default 60 s
@@ -75,8 +75,9 @@ func (u *Untrusted) internal() *opened.Untrusted {
 // in messages. o.Untrusted is the zero Untrusted if it is nil.
 //
 // If r is an *os.File, the file is read in place, and r may be closed afterwards. Otherwise the
-// content is first copied to a temporary file without a name, so that the checked bytes are the
-// ones that are read. Untrusted.MaxCopy bounds the copy.
+// content is first copied into memory, so that the checked bytes are the ones that are read.
+// Untrusted.MaxCopy bounds the copy. Outside of Linux the copy is a temporary file without a name.
+// The errors of r are those of OpenTreeReaderAt.
 func OpenReaderAt(ctx context.Context, r io.ReaderAt, size int64, name, object string, o *OpenOptions) (*ndarray.Array, error) {
 	x := orZero(o)
 	if x.Untrusted == nil {

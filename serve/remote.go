@@ -97,7 +97,7 @@ func (f *remoteFile) copyOf(ctx context.Context, name string, most int64) (*os.F
 	if err != nil {
 		return nil, remoteError(name, err)
 	}
-	file, err := urlfile.Copy(ctx, o, o.Size(), most)
+	file, err := urlfile.Copy(ctx, o, most)
 	if err == nil {
 		return file, o.Close()
 	}

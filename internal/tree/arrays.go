@@ -168,12 +168,22 @@ type Member struct {
 	ndarray.Backend
 	Done func() error // closes the file; nil: it stays open
 	OS   *os.File     // the file of a frame that is read in Go; nil for other arrays
+	Name string       // Meta.Path; "": that of the Backend
 }
 
 var _ cframe.FileHolder = (*Member)(nil)
 
 // File returns the file of a frame that is read in Go, or nil.
 func (m *Member) File() *os.File { return m.OS }
+
+// Meta returns the metadata with the name.
+func (m *Member) Meta() ndarray.Meta {
+	x := m.Backend.Meta()
+	if m.Name != "" {
+		x.Path = m.Name
+	}
+	return x
+}
 
 // Unwrap returns the array without the file.
 func (m *Member) Unwrap() ndarray.Backend { return m.Backend }

@@ -39,7 +39,7 @@ func (g *guarded) named(err error) error {
 // Named returns the error of an untrusted Source with its name in place of the path of its
 // descriptor, and without the operation on that path.
 func (s *Source) Named(err error) error {
-	if err == nil || s.Trust == nil {
+	if err == nil || s.Trust == nil || s.Path == "" {
 		return err
 	}
 	if e, ok := errors.AsType[*ndarray.Error](err); ok && strings.HasPrefix(e.Path, filepath.Dir(s.Path)+"/") {

@@ -53,11 +53,11 @@ type Policy struct {
 
 // Source is an open input.
 type Source struct {
-	Name string // of the file in messages, without secrets: a path, or a URL
-	Path string // by which a library can open the file again; "" if it cannot
-	File File   // the content of a file; nil for a directory and a file that is opened by its Path
-	Size int64  // bytes of File
-	OS   *os.File
+	Name string   // of the file in messages, without secrets: a path, or a URL
+	Path string   // by which a library can open the file again; "" if it cannot: a URL, a reader, an fs.FS
+	File File     // the content of a file; nil for a directory and a file that is opened by its Path
+	Size int64    // bytes of File
+	OS   *os.File // the file or directory itself, or the archive of a directory; it may be nil
 
 	Array string // name in messages of the only array that is read, "" if there may be others
 
@@ -213,23 +213,11 @@ func Untrusted(ctx context.Context, file string, trust *Trust) (_ *Source, err e
 	if err != nil {
 		return nil, bareURL(err)
 	}
-	f, err := urlfile.Copy(ctx, o, o.Size(), trust.Limits.Copy)
+	f, err := urlfile.Copy(ctx, o, trust.Limits.Copy)
 	if err = errors.Join(err, o.Close()); err != nil {
 		return nil, err
 	}
 	return Checked(f, urlfile.Redact(file), trust)
-}
-
-// Reader is Untrusted for size bytes that r reads. name is the name of the file in messages.
-func Reader(ctx context.Context, r io.ReaderAt, size int64, name string, trust *Trust) (*Source, error) {
-	if r == nil || size < 0 {
-		return nil, fmt.Errorf("%w: a reader of %d bytes", ndarray.ErrParam, size)
-	}
-	f, err := urlfile.Copy(ctx, r, size, trust.Limits.Copy)
-	if err != nil {
-		return nil, err
-	}
-	return Checked(f, name, trust)
 }
 
 // Checked returns the Source of an open untrusted file or directory, and takes ownership of it. It
@@ -244,10 +232,7 @@ func Checked(f *os.File, name string, trust *Trust) (*Source, error) {
 	} else {
 		s.found, s.err = detect.Reader(f, s.Size, f.Name()) // the check reports all other problems
 	}
-	if s.err != nil && !errors.Is(s.err, ndarray.ErrFormat) {
-		return nil, errors.Join(s.err, s.Close())
-	}
-	return s, nil
+	return s.known()
 }
 
 // Given returns the Source of an open untrusted file or directory of a known format. After an error

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"iter"
 	"maps"
 	"os"
@@ -52,8 +53,8 @@ type Object struct {
 // Store is an open store.
 type Store struct {
 	options Options
-	file    source   // a ZIP file or a frame; nil for a directory
-	root    *os.Root // nil unless a directory
+	file    source                             // a ZIP file or a frame; nil for a directory
+	dir     func(name string) (fs.File, error) // opens a file of a directory; nil for a file
 
 	members []b2store.Member // sorted by name
 	tree    *b2store.Tree[*Object]
@@ -70,32 +71,54 @@ type Store struct {
 //
 // It returns ndarray.ErrFormat for a store without the file embed.b2e, the errors of package
 // b2store, of frameio.OpenReaderAt and of Options.Check.
-func Open(path, kind string, o Options) (opened *Store, err error) {
+func Open(path, kind string, o Options) (*Store, error) {
+	if kind == detect.B2D {
+		root, err := regularfile.OpenRoot(path)
+		if err != nil {
+			return nil, err
+		}
+		return openDir(root.FS(), o, root, func(name string) (fs.File, error) {
+			return root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+		})
+	}
+	f, info, err := regularfile.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	return OpenReaderAt(f, info.Size(), kind, o)
+}
+
+// OpenFS opens the store in the root directory of fsys, whose files must be io.ReaderAt. The errors
+// are those of Open.
+func OpenFS(fsys fs.FS, o Options) (*Store, error) { return openDir(fsys, o, nil, fsys.Open) }
+
+// openDir opens a store in a directory. The Store closes root unless it is nil.
+func openDir(fsys fs.FS, o Options, root io.Closer, open func(name string) (fs.File, error)) (_ *Store, err error) {
+	s := newStore(o)
+	s.dir = open
+	if root != nil {
+		s.closers = append(s.closers, root)
+	}
+	if s.members, err = b2store.ReadDir(fsys, o.Limits); err == nil {
+		err = s.load()
+	}
+	return s.opened(err)
+}
+
+// newStore returns a Store without objects.
+func newStore(o Options) *Store {
 	if o.Embedded == 0 {
 		o.Embedded = 1 << 30
 	}
-	s := &Store{options: o}
-	defer func() {
-		if err != nil {
-			opened, err = nil, errors.Join(format.Part(err), s.Close())
-		}
-	}()
-	if kind == detect.B2D {
-		if s.root, err = regularfile.OpenRoot(path); err != nil {
-			return nil, err
-		}
-		if s.members, err = b2store.ReadDir(s.root.FS(), o.Limits); err != nil {
-			return nil, err
-		}
-	} else {
-		f, info, err := regularfile.Open(path)
-		if err != nil {
-			return nil, err
-		}
-		s.file = f
-		return s, s.openFile(info.Size(), kind)
+	return &Store{options: o}
+}
+
+// opened returns the Store, or closes it after an error.
+func (s *Store) opened(err error) (*Store, error) {
+	if err != nil {
+		return nil, errors.Join(format.Part(err), s.Close())
 	}
-	return s, s.load()
+	return s, nil
 }
 
 // source is a file of a store.
@@ -106,17 +129,10 @@ type source interface {
 
 // OpenReaderAt opens the store in r, which has size bytes. It takes ownership of r. The errors are
 // those of Open.
-func OpenReaderAt(r source, size int64, kind string, o Options) (_ *Store, err error) {
-	if o.Embedded == 0 {
-		o.Embedded = 1 << 30
-	}
-	s := &Store{options: o, file: r}
-	defer func() {
-		if err != nil {
-			err = errors.Join(format.Part(err), s.Close())
-		}
-	}()
-	return s, s.openFile(size, kind)
+func OpenReaderAt(r source, size int64, kind string, o Options) (*Store, error) {
+	s := newStore(o)
+	s.file = r
+	return s.opened(s.openFile(size, kind))
 }
 
 // openFile reads the members of a file.
@@ -287,7 +303,7 @@ func (s *Store) frame(r io.ReaderAt, size int64) (*frameio.Frame, error) {
 
 // member returns a reader of a file of the store. Close closes it.
 func (s *Store) member(m b2store.Member) (io.ReaderAt, int64, error) {
-	if s.root == nil {
+	if s.dir == nil {
 		return io.NewSectionReader(s.file, m.Offset, m.Size), m.Size, nil
 	}
 	f, size, err := s.open(m)
@@ -298,8 +314,8 @@ func (s *Store) member(m b2store.Member) (io.ReaderAt, int64, error) {
 }
 
 // open opens a file of a directory.
-func (s *Store) open(m b2store.Member) (*os.File, int64, error) {
-	f, err := s.root.OpenFile(m.Name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+func (s *Store) open(m b2store.Member) (dirFile, int64, error) {
+	f, err := s.dir(m.Name)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -307,10 +323,19 @@ func (s *Store) open(m b2store.Member) (*os.File, int64, error) {
 	if err == nil && !info.Mode().IsRegular() {
 		err = &format.Error{Format: "b2d directory", What: fmt.Sprintf("file %.60q", m.Name), Got: info.Mode().Type().String(), Want: "a regular file", Err: format.ErrCorrupt}
 	}
-	if err != nil {
-		return nil, 0, errors.Join(err, f.Close())
+	if r, ok := f.(dirFile); ok && err == nil {
+		return r, info.Size(), nil
 	}
-	return f, info.Size(), nil
+	if err == nil {
+		err = fmt.Errorf("%w: the file %s cannot be read at an offset", errors.ErrUnsupported, m.Name)
+	}
+	return nil, 0, errors.Join(err, f.Close())
+}
+
+// dirFile is an open file of a directory.
+type dirFile interface {
+	fs.File
+	io.ReaderAt
 }
 
 // isFrame reports whether a file begins like a frame.
@@ -319,7 +344,7 @@ func (s *Store) isFrame(m b2store.Member) (is bool, err error) {
 		return false, nil
 	}
 	r := io.ReaderAt(s.file)
-	if s.root != nil {
+	if s.dir != nil {
 		f, _, err := s.open(m)
 		if err != nil {
 			return false, err
@@ -368,16 +393,30 @@ func (s *Store) Files() []b2store.Member { return s.members }
 type Frame struct {
 	io.ReaderAt
 	Size int64
-	file *os.File
+	file fs.File
 }
 
 // OpenFrame opens a frame in a file of its own.
 func OpenFrame(path string) (*Frame, error) {
-	file, info, err := regularfile.Open(path)
+	file, _, err := regularfile.Open(path)
 	if err != nil {
 		return nil, err
 	}
-	return &Frame{ReaderAt: file, Size: info.Size(), file: file}, nil
+	return NewFrame(file)
+}
+
+// NewFrame returns the frame in an open file, which must be an io.ReaderAt, and takes ownership of
+// the file.
+func NewFrame(file fs.File) (*Frame, error) {
+	info, err := file.Stat()
+	r, ok := file.(io.ReaderAt)
+	if err == nil && !ok {
+		err = fmt.Errorf("%w: the file %s cannot be read at an offset", errors.ErrUnsupported, info.Name())
+	}
+	if err != nil {
+		return nil, errors.Join(err, file.Close())
+	}
+	return &Frame{ReaderAt: r, Size: info.Size(), file: file}, nil
 }
 
 // Close closes the file of the frame if it has its own.
@@ -439,7 +478,7 @@ func (s *Store) embedded(x *Object) (io.ReaderAt, int64, error) {
 // FrameOf opens a file of the store without a check. The caller must close it before the Store.
 func (s *Store) FrameOf(m b2store.Member) (*Frame, error) {
 	f := &Frame{Size: m.Size}
-	if s.root == nil {
+	if s.dir == nil {
 		f.ReaderAt = io.NewSectionReader(s.file, m.Offset, m.Size)
 		return f, nil
 	}
@@ -462,7 +501,7 @@ func (s *Store) FrameOf(m b2store.Member) (*Frame, error) {
 type reopened struct {
 	s    *Store
 	m    b2store.Member
-	info os.FileInfo
+	info fs.FileInfo
 }
 
 // ReadAt is as in io.ReaderAt. A file that another program has replaced is an error.
@@ -499,9 +538,6 @@ func (s *Store) Close() (err error) {
 	}
 	if s.file != nil {
 		err = errors.Join(err, s.file.Close())
-	}
-	if s.root != nil {
-		err = errors.Join(err, s.root.Close())
 	}
 	return err
 }

@@ -43,29 +43,29 @@ const (
 func IsZip(head []byte) bool { return bytes.HasPrefix(head, []byte(localSignature)) }
 
 // IsStore reports whether a ZIP file of size bytes is a store: whether one of its members is called
-// EmbedFile. It checks nothing else.
-func IsStore(r io.ReaderAt, size int64) bool {
+// EmbedFile. It checks nothing else. The error is that of r.
+func IsStore(r io.ReaderAt, size int64) (bool, error) {
 	z := &zipReader{r: r, size: size, limits: Limits{}.filled()}
 	if z.end() != nil {
-		return false
+		return false, z.failed
 	}
 	b, err := z.read("central directory", z.dirOffset, z.dirSize)
 	if err != nil {
-		return false
+		return false, z.failed
 	}
 	for len(b) >= centralSize && string(b[:4]) == centralSignature {
 		le := binary.LittleEndian
 		nameLen := int(le.Uint16(b[28:]))
 		n := centralSize + nameLen + int(le.Uint16(b[30:])) + int(le.Uint16(b[32:]))
 		if n > len(b) {
-			return false
+			return false, nil
 		}
 		if string(b[centralSize:][:nameLen]) == EmbedFile {
-			return true
+			return true, nil
 		}
 		b = b[n:]
 	}
-	return false
+	return false, nil
 }
 
 // ReadZip lists the members of a ZIP file of size bytes, sorted by name. Directory entries are
@@ -103,6 +103,7 @@ type zipReader struct {
 	r      io.ReaderAt
 	size   int64
 	limits Limits
+	failed error // of the last read that r failed to do
 
 	count, dirSize, dirOffset int64
 }
@@ -126,6 +127,8 @@ func (z *zipReader) read(what string, offset, n int64) ([]byte, error) {
 	if k, err := z.r.ReadAt(b, offset); int64(k) < n {
 		if err == nil || errors.Is(err, io.EOF) {
 			err = format.ErrTruncated
+		} else {
+			z.failed = err
 		}
 		return nil, zipError(what, offset, fmt.Sprintf("%d bytes", k), fmt.Sprint(n), err)
 	}

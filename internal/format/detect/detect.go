@@ -6,6 +6,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -228,8 +229,14 @@ func Reader(r io.ReaderAt, size int64, name string) (string, error) {
 	if len(head) >= len(npy.Magic) && string(head[:len(npy.Magic)]) == npy.Magic {
 		return NPY, nil
 	}
-	if b2store.IsZip(head) && (strings.EqualFold(filepath.Ext(name), "."+B2Z) || b2store.IsStore(r, size)) {
-		return B2Z, nil
+	if b2store.IsZip(head) {
+		is, err := b2store.IsStore(r, size)
+		if is || strings.EqualFold(filepath.Ext(name), "."+B2Z) {
+			return B2Z, nil
+		}
+		if err != nil {
+			return "", err
+		}
 	}
 	if _, err := h5file.Open(r, size, nil); !errors.Is(err, format.ErrMagic) { // only its superblock matters here
 		return HDF5, nil
@@ -241,32 +248,39 @@ func Reader(r io.ReaderAt, size int64, name string) (string, error) {
 }
 
 // Dir returns the format of a directory. It reads no file except those of bcolz.
-func Dir(dir string) (string, error) {
-	if regularfile.Exists(filepath.Join(dir, cframe.IndexFile)) {
+func Dir(dir string) (string, error) { return FS(regularfile.Dir(dir), ".") }
+
+// FS is Dir for the directory dir of a file system.
+func FS(fsys fs.FS, dir string) (string, error) {
+	exists := func(name string) bool {
+		_, err := fs.Stat(fsys, path.Join(dir, name))
+		return err == nil
+	}
+	if exists(cframe.IndexFile) {
 		return B2ND, nil
 	}
-	kind, err := bcolztree.Detect(os.DirFS(dir), ".")
+	kind, err := bcolztree.Detect(fsys, dir)
 	if err != nil {
 		return "", err
 	}
 	if kind != bcolztree.NotATree {
 		return Bcolz, nil
 	}
-	if regularfile.Exists(filepath.Join(dir, b2store.EmbedFile)) {
+	if exists(b2store.EmbedFile) {
 		return B2D, nil
 	}
-	entries, err := os.ReadDir(dir)
+	entries, err := fs.ReadDir(fsys, dir)
 	if err != nil {
 		return "", err
 	}
-	if slices.ContainsFunc(entries, func(e os.DirEntry) bool { return strings.HasSuffix(e.Name(), ArrayExt) }) {
+	if slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return strings.HasSuffix(e.Name(), ArrayExt) }) {
 		return Directory, nil
 	}
 	for _, e := range entries {
 		if !e.IsDir() {
 			continue
 		}
-		if kind, err := bcolztree.Detect(os.DirFS(filepath.Join(dir, e.Name())), "."); err == nil && kind != bcolztree.NotATree {
+		if kind, err := bcolztree.Detect(fsys, path.Join(dir, e.Name())); err == nil && kind != bcolztree.NotATree {
 			return Directory, nil
 		}
 	}

@@ -48,9 +48,15 @@ func Read(r io.Reader) (a Array, err error) {
 	bad := func(format string, args ...any) (Array, error) {
 		return Array{}, fmt.Errorf("%w: .npy header: %s", ndarray.ErrCorrupt, fmt.Sprintf(format, args...))
 	}
+	short := func(err error) (Array, error) { // the file is too short, or the error of r
+		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+			return bad("cut short (%v)", err)
+		}
+		return Array{}, fmt.Errorf(".npy header: %w", err)
+	}
 	head := make([]byte, 12)
 	if _, err := io.ReadFull(r, head[:10]); err != nil {
-		return bad("cut short (%v)", err)
+		return short(err)
 	}
 	if string(head[:6]) != Magic {
 		return bad("begins with % x", head[:6])
@@ -60,7 +66,7 @@ func Read(r io.Reader) (a Array, err error) {
 	case 1:
 	case 2, 3:
 		if _, err := io.ReadFull(r, head[10:]); err != nil {
-			return bad("cut short (%v)", err)
+			return short(err)
 		}
 		length, at = int64(binary.LittleEndian.Uint32(head[8:])), 12
 	default:
@@ -71,7 +77,7 @@ func Read(r io.Reader) (a Array, err error) {
 	}
 	text := make([]byte, length)
 	if _, err := io.ReadFull(r, text); err != nil {
-		return bad("cut short (%v)", err)
+		return short(err)
 	}
 	a.Offset = at + length
 	dict, ok := pythonDict(string(text))

@@ -11,25 +11,23 @@ import (
 
 	"github.com/hyperslab/hyperslab/internal/files/regularfile"
 	"github.com/hyperslab/hyperslab/internal/format"
-	"github.com/hyperslab/hyperslab/internal/sandbox/worker"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
-// Copy returns a file with the content of r that the caller must close. The file has no name,
-// unless r is a regular file of this size, which is opened again. An object of more than most bytes
-// is an error.
-func Copy(ctx context.Context, r io.ReaderAt, size, most int64) (_ *os.File, err error) {
-	if f, ok := r.(*os.File); ok {
-		info, err := f.Stat()
-		if err != nil {
-			return nil, err
-		}
-		if info.Mode().IsRegular() && info.Size() == size {
-			return os.OpenFile(worker.FilePath(f), os.O_RDONLY, 0)
-		}
+// CheckSize returns an error for an object of size bytes that is copied if it has more than most.
+func CheckSize(size, most int64) error {
+	if size <= most {
+		return nil
 	}
-	if size > most {
-		return nil, &format.Error{Format: "reader", What: "size", Got: fmt.Sprintf("%d bytes to copy", size), Want: fmt.Sprintf("at most %d", most), Err: format.ErrLimit}
+	return &format.Error{Format: "reader", What: "size", Got: fmt.Sprintf("%d bytes to copy", size), Want: fmt.Sprintf("at most %d", most), Err: format.ErrLimit}
+}
+
+// Copy returns a file with the content of an object that the caller must close. The file has no
+// name. An object of more than most bytes is an error.
+func Copy(ctx context.Context, o Object, most int64) (_ *os.File, err error) {
+	size := o.Size()
+	if err := CheckSize(size, most); err != nil {
+		return nil, err
 	}
 	f, err := regularfile.Temp("")
 	if err != nil {
@@ -40,12 +38,10 @@ func Copy(ctx context.Context, r io.ReaderAt, size, most int64) (_ *os.File, err
 			err = errors.Join(err, f.Close())
 		}
 	}()
-	if o, ok := r.(Object); ok {
-		defer o.Prefetch(ctx, func(yield func(off, n int64) bool) { yield(0, size) })()
-	}
-	n, err := io.Copy(f, Reader(ctx, io.NewSectionReader(r, 0, size)))
+	defer o.Prefetch(ctx, func(yield func(off, n int64) bool) { yield(0, size) })()
+	n, err := io.Copy(f, Reader(ctx, io.NewSectionReader(o, 0, size)))
 	if err == nil && n != size {
-		err = fmt.Errorf("%w: the reader ends after %d of %d bytes", ndarray.ErrCorrupt, n, size)
+		err = fmt.Errorf("%w: the object ends after %d of %d bytes", ndarray.ErrCorrupt, n, size)
 	}
 	return f, err
 }

@@ -11,6 +11,7 @@ import (
 	"runtime"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -203,7 +204,8 @@ func begin(control *os.File) (*settings, *Session, error) {
 		s.Files = append(s.Files, os.NewFile(uintptr(fd), fmt.Sprintf("file %d", i)))
 		// Libraries need paths. This path leads to the file that the host has open, even if its
 		// name now leads to another file.
-		if info, err := s.Files[i].Stat(); err == nil && (info.Mode().IsRegular() || info.IsDir()) {
+		// A file in memory has no directory and needs no permission.
+		if info, err := s.Files[i].Stat(); err == nil && (info.Mode().IsRegular() || info.IsDir()) && !inMemory(s.Files[i]) {
 			set.Read = append(set.Read, FilePath(s.Files[i]))
 		}
 		if i < len(set.Names) {
@@ -220,6 +222,12 @@ func begin(control *os.File) (*settings, *Session, error) {
 		return nil, nil, err
 	}
 	return &set, s, nil
+}
+
+// inMemory reports whether a file was created by memfd_create.
+func inMemory(f *os.File) bool {
+	target, err := os.Readlink(FilePath(f))
+	return err == nil && strings.HasPrefix(target, "/memfd:")
 }
 
 // serviceOf creates the handler, and answerOf calls it. A panic of Go code is an error of the call;

@@ -3,6 +3,7 @@
 package ways
 
 import (
+	"archive/zip"
 	"bytes"
 	"context"
 	"encoding/binary"
@@ -121,6 +122,67 @@ func readerAt(name string, u *hyperslab.Untrusted, file bool) opener {
 	}}
 }
 
+// overBytes opens the arrays of trees over the bytes of a file: without fsys in an io.ReaderAt, and
+// otherwise in the file system of its directory.
+func overBytes(name string, u *hyperslab.Untrusted, fsys func(dir string) (fs.FS, error)) opener {
+	return opener{name: name, tree: true, few: u != nil && !u.InProcess, start: func(ctx context.Context, f *File) (func(context.Context, *Array) (*ndarray.Array, error), func() error, error) {
+		tree, err := f.openBytes(ctx, &hyperslab.OpenOptions{Untrusted: u}, fsys)
+		if err != nil {
+			return nil, nil, err
+		}
+		return func(ctx context.Context, a *Array) (*ndarray.Array, error) { return tree.Open(ctx, a.Path) }, tree.Close, nil
+	}}
+}
+
+func (f *File) openBytes(ctx context.Context, o *hyperslab.OpenOptions, fsys func(dir string) (fs.FS, error)) (*hyperslab.Tree, error) {
+	if fsys != nil {
+		files, err := fsys(f.Path())
+		if err != nil {
+			return nil, err
+		}
+		return hyperslab.OpenTreeFS(ctx, files, filepath.Base(f.Path()), o)
+	}
+	if info, err := os.Stat(f.Path()); err == nil && info.IsDir() {
+		return nil, fmt.Errorf("a directory: %w", errors.ErrUnsupported)
+	}
+	b, err := os.ReadFile(f.Path())
+	if err != nil {
+		return nil, err
+	}
+	return hyperslab.OpenTreeReaderAt(ctx, bytes.NewReader(b), int64(len(b)), f.Name, o)
+}
+
+// directoryOf returns the file system of the directory of a file.
+func directoryOf(path string) (fs.FS, error) { return os.DirFS(filepath.Dir(path)), nil }
+
+// archiveOf returns a ZIP archive with a file or a directory. Its files are no io.ReaderAt.
+func archiveOf(path string) (fs.FS, error) {
+	var b bytes.Buffer
+	w := zip.NewWriter(&b)
+	err := filepath.WalkDir(path, func(file string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		name, err := filepath.Rel(filepath.Dir(path), file)
+		if err != nil {
+			return err
+		}
+		content, err := os.ReadFile(file)
+		if err != nil {
+			return err
+		}
+		to, err := w.Create(filepath.ToSlash(name))
+		if err == nil {
+			_, err = to.Write(content)
+		}
+		return err
+	})
+	if err = errors.Join(err, w.Close()); err != nil {
+		return nil, err
+	}
+	return zip.NewReader(bytes.NewReader(b.Bytes()), int64(b.Len()))
+}
+
 // permissive allows the features of the set that untrusted files may not use by default.
 func permissive(u hyperslab.Untrusted) *hyperslab.Untrusted {
 	u.HDF5Filters = []int{5, 6}
@@ -147,6 +209,13 @@ func openers() []opener {
 		readerAt("ReaderAt+untrusted", inProcess, false),
 		readerAt("ReaderAt+file", inProcess, true),
 		readerAt("ReaderAt+worker", worker, false),
+		overBytes("TreeReaderAt", nil, nil),
+		overBytes("TreeReaderAt+untrusted", inProcess, nil),
+		overBytes("TreeReaderAt+worker", worker, nil),
+		overBytes("TreeFS", nil, archiveOf),
+		overBytes("TreeFS+untrusted", inProcess, archiveOf),
+		overBytes("TreeFS+worker", worker, archiveOf),
+		overBytes("TreeFS+directory", nil, directoryOf),
 	}
 }
 

@@ -15,6 +15,9 @@ var Limits = []Limit{
 	{Ways: "*untrusted*", Reason: "elements in other files must be allowed (hyperslab.Untrusted)", Applies: outside},
 	{Ways: "ReaderAt+file*", Reason: "elements in other files must be allowed (hyperslab.Untrusted)", Applies: outside},
 	{Ways: "ReaderAt*", Reason: "only frames in one file (hyperslab.OpenReaderAt)", Applies: sparse},
+	{Ways: "TreeReaderAt*", Reason: "only formats that are one file (hyperslab.OpenTreeReaderAt)", Applies: directories},
+	{Ways: "TreeReaderAt*", Reason: "elements in other files than that of the reader (hyperslab.OpenTreeReaderAt)", Applies: outside},
+	{Ways: "TreeFS*", Reason: "elements in other files than that of the reader (hyperslab.OpenTreeFS)", Applies: outside},
 	{Ways: "[aA]ppend", Reason: "an HDF5 array whose maximum shape is its shape does not change its shape (ndarray.Array.Resize)", Applies: fixed},
 	{Ways: "Write", Reason: "writes over masked chunks (docs/defects.md)", Applies: masked},
 	{Ways: "[aA]ppend", Reason: "writes over masked chunks (docs/defects.md)", Applies: masked},
@@ -103,6 +106,9 @@ func sparse(a *Array) bool { return a.Dims["storage"] == "sparse" }
 func directory(a *Array) bool {
 	return sparse(a) || a.File.Format == "bcolz" || a.File.Format == "ctable"
 }
+
+// directories reports whether the file of an array is a directory.
+func directories(a *Array) bool { return directory(a) || unlisted(a) }
 
 // notZarr reports whether Zarr has no form of the elements, the filters or the masks of an array.
 func notZarr(a *Array) bool {

@@ -147,7 +147,16 @@ func (d *directory) Open(ctx context.Context, path string, o *tree.ArrayOptions)
 			return nil, err
 		}
 	}
-	opts, column := d.options(o), strings.Trim(path, "/")
+	b, err := d.array(ctx, path, d.options(o))
+	if err != nil || !d.s.IsDir() {
+		return b, err
+	}
+	return &tree.Member{Backend: b, Name: d.s.At(path)}, nil
+}
+
+// array opens the array at a path.
+func (d *directory) array(ctx context.Context, path string, opts *bcolz.OpenOptions) (ndarray.Backend, error) {
+	column := strings.Trim(path, "/")
 	t, err := d.table(ctx, opts)
 	switch {
 	case errors.Is(err, ndarray.ErrFormat) && column == "":

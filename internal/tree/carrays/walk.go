@@ -115,7 +115,7 @@ func (w *walk) array(at string, b ndarray.Backend, openErr error) error {
 	if err != nil {
 		return err
 	}
-	if w.source.Trust != nil { // opened by files with relative names
+	if w.source.Trust != nil || w.source.IsDir() && !w.source.Remote { // opened by files with relative names
 		e.Meta.Path = path.Join(w.source.Name, e.Meta.Path)
 	}
 	return w.visit.Leaf(e)

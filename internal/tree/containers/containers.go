@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"path"
 
 	"github.com/hyperslab/hyperslab/internal/blosc/stores"
@@ -88,10 +89,16 @@ func open(ctx context.Context, s *tree.Source, kind string) (tree.Tree, error) {
 	}
 	var opened *stores.Store
 	var err error
-	if s.File == nil {
-		opened, err = stores.Open(s.Path, kind, o)
-	} else {
+	switch {
+	case s.File != nil:
 		opened, err = stores.OpenReaderAt(s.Take(), s.Size, kind, o)
+	case s.Path != "":
+		opened, err = stores.Open(s.Path, kind, o)
+	default:
+		var files fs.FS
+		if files, err = s.FS(ctx); err == nil {
+			opened, err = stores.OpenFS(files, o)
+		}
 	}
 	if err != nil {
 		return nil, err

@@ -6,11 +6,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
+	"io/fs"
+	"path"
 
 	"github.com/hyperslab/hyperslab/internal/blosc/stores"
-	"github.com/hyperslab/hyperslab/internal/files/regularfile"
 	"github.com/hyperslab/hyperslab/internal/format/detect"
 	"github.com/hyperslab/hyperslab/internal/tree"
 	"github.com/hyperslab/hyperslab/internal/tree/carrays"
@@ -47,38 +46,39 @@ type directory struct{ s *tree.Source }
 var _ frames.Opener = (*directory)(nil)
 
 // OpenFrame implements frames.Opener. It opens no sparse frame.
-func (d *directory) OpenFrame(path string) (*stores.Frame, string, error) {
+func (d *directory) OpenFrame(at string) (*stores.Frame, string, error) {
 	if d.s.Trust != nil {
 		return nil, "", nil
 	}
-	file, format, _, err := find(d.s.Path, path)
+	files, err := d.s.Files(context.Background())
+	if err != nil {
+		return nil, "", err
+	}
+	file, format, _, err := find(files, at)
 	if format != detect.B2ND || err != nil {
 		return nil, "", err
 	}
-	if info, err := os.Stat(file); err != nil || !info.Mode().IsRegular() {
+	if info, err := fs.Stat(files, file); err != nil || !info.Mode().IsRegular() {
 		return nil, "", err
 	}
-	f, err := stores.OpenFrame(file)
-	return f, filepath.Ext(file), err
+	x, err := files.Open(file)
+	if err != nil {
+		return nil, "", err
+	}
+	f, err := stores.NewFrame(x)
+	return f, path.Ext(file), err
 }
 
 func (d *directory) Close() error { return d.s.Close() }
 
 // source opens a file or directory below the root of the tree.
-func source(s *tree.Source, file, format string) (*tree.Source, error) {
-	if s.Trust == nil {
-		return tree.ByPath(file, format), nil
-	}
-	inside, err := filepath.Rel(s.Path, file)
-	if err != nil {
-		return nil, err
-	}
-	x, err := s.Inside(inside)
+func source(ctx context.Context, s *tree.Source, file, format string) (*tree.Source, error) {
+	x, err := s.Member(ctx, file, format)
 	if err != nil {
 		return nil, err
 	}
 	if err = x.Unknown(); err == nil && !x.Is(format) {
-		err = fmt.Errorf("%w: %s has another format, want %s", ndarray.ErrFormat, filepath.Base(file), format)
+		err = fmt.Errorf("%w: %s has another format, want %s", ndarray.ErrFormat, path.Base(file), format)
 	}
 	if err != nil {
 		return nil, errors.Join(err, x.Close())
@@ -87,24 +87,29 @@ func source(s *tree.Source, file, format string) (*tree.Source, error) {
 }
 
 // part returns the source of the array at a path.
-func part(s *tree.Source, path string) (*tree.Source, string, error) {
-	if err := checkNamed(s.Name, path); err != nil {
+func part(s *tree.Source, at string) (*tree.Source, string, error) {
+	if err := checkNamed(s.Name, at); err != nil {
 		return nil, "", err
 	}
-	file, format, rest, err := find(s.Path, path)
+	ctx := context.Background()
+	files, err := s.Files(ctx)
 	if err != nil {
 		return nil, "", err
 	}
-	x, err := source(s, file, format)
+	file, format, rest, err := find(files, at)
+	if err != nil {
+		return nil, "", err
+	}
+	x, err := source(ctx, s, file, format)
 	if err == nil && s.Trust != nil {
-		x.Name, x.Array = s.At(path), s.At(path)
+		x.Name, x.Array = s.At(at), s.At(at)
 	}
 	return x, rest, err
 }
 
 // member opens a file or directory of a known format below the root as a tree.
 func (d *directory) member(ctx context.Context, file, format string) (t tree.Tree, err error) {
-	s, err := source(d.s, file, format)
+	s, err := source(ctx, d.s, file, format)
 	if err != nil {
 		return nil, err
 	}
@@ -119,12 +124,21 @@ func (d *directory) member(ctx context.Context, file, format string) (t tree.Tre
 	return t, nil
 }
 
+// find returns the file or the directory of bcolz with the array at a path.
+func (d *directory) find(ctx context.Context, at string) (file, format, rest string, err error) {
+	files, err := d.s.Files(ctx)
+	if err != nil {
+		return "", "", "", err
+	}
+	return find(files, at)
+}
+
 // Open opens the array at a path.
 func (d *directory) Open(ctx context.Context, path string, o *tree.ArrayOptions) (ndarray.Backend, error) {
 	if err := errors.Join(d.s.Ready(ctx), checkNamed(d.s.Name, path)); err != nil {
 		return nil, err
 	}
-	file, format, rest, err := find(d.s.Path, path)
+	file, format, rest, err := d.find(ctx, path)
 	if err != nil {
 		return nil, err
 	}
@@ -140,7 +154,11 @@ func (d *directory) GroupAttrs(ctx context.Context, path string) (attrs ndarray.
 	if err := d.s.Ready(ctx); err != nil {
 		return attrs, err
 	}
-	if in, rest, ok := inBcolz(d.s.Path, path); ok {
+	files, err := d.s.Files(ctx)
+	if err != nil {
+		return attrs, err
+	}
+	if in, rest, ok := inBcolz(files, path); ok {
 		t, err := d.member(ctx, in, detect.Bcolz)
 		if err != nil {
 			return attrs, err
@@ -148,20 +166,20 @@ func (d *directory) GroupAttrs(ctx context.Context, path string) (attrs ndarray.
 		attrs, err = t.GroupAttrs(ctx, rest)
 		return attrs, errors.Join(err, t.Close())
 	}
-	dir, err := groupDir(d.s.Path, path)
+	dir, err := groupDir(files, path)
 	if err == nil {
-		return d.attrs(ctx, dir)
+		return d.attrs(ctx, files, dir)
 	}
-	if _, array := arrayFile(d.s.Path, path); array == nil {
+	if _, array := arrayFile(files, path); array == nil {
 		err = fmt.Errorf("%w: %s is an array, not a group", ndarray.ErrParam, tree.Root(path))
 	}
 	return attrs, err
 }
 
 // attrs reads the attributes of the group in a directory.
-func (d *directory) attrs(ctx context.Context, dir string) (attrs ndarray.Attrs, err error) {
-	name := filepath.Join(dir, groupFile)
-	if !regularfile.Exists(name) {
+func (d *directory) attrs(ctx context.Context, files fs.FS, dir string) (attrs ndarray.Attrs, err error) {
+	name := path.Join(dir, groupFile)
+	if !exists(files, name) {
 		return attrs, nil
 	}
 	t, err := d.member(ctx, name, detect.B2ND)
@@ -181,7 +199,7 @@ func (d *directory) Metadata(ctx context.Context, path string) (m tree.Metadata,
 	if err := d.s.Ready(ctx); err != nil || tree.IsRoot(path) {
 		return m, err
 	}
-	file, format, rest, err := find(d.s.Path, path)
+	file, format, rest, err := d.find(ctx, path)
 	if errors.Is(err, ndarray.ErrNotFound) {
 		_, err := d.GroupAttrs(ctx, path)
 		return m, err

@@ -6,7 +6,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"path/filepath"
 
 	"github.com/hyperslab/hyperslab/internal/files/atomicfile"
 	"github.com/hyperslab/hyperslab/internal/files/filelock"
@@ -19,15 +18,16 @@ import (
 
 // editGroup changes the attributes of a group. It locks only the file that stores them.
 func editGroup(ctx context.Context, root, path string, e tree.GroupEdit) (err error) {
-	if _, _, ok := inBcolz(root, path); ok {
+	files := regularfile.Dir(root)
+	if _, _, ok := inBcolz(files, path); ok {
 		_, err := (&directory{tree.ByPath(root, detect.Directory)}).GroupAttrs(ctx, path) // an array has none
 		return cmp.Or(err, tree.ReadOnlyGroup(detect.Bcolz))
 	}
-	dir, err := groupDir(root, path)
+	dir, err := groupDir(files, path)
 	if err != nil {
 		return err
 	}
-	file := filepath.Join(dir, groupFile)
+	file := files.Path(dir + "/" + groupFile)
 	if !regularfile.Exists(file) {
 		if err := createGroup(ctx, file); err != nil && !errors.Is(err, ndarray.ErrExists) { // another writer may have created it
 			return err

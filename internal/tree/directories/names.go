@@ -5,7 +5,9 @@ package directories
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"net/url"
+	"path"
 	"path/filepath"
 	"strings"
 
@@ -57,28 +59,43 @@ func entryName(file string) string {
 	return file
 }
 
+// exists reports whether a path leads to a file or a directory.
+func exists(files fs.FS, name string) bool {
+	_, err := fs.Stat(files, name)
+	return err == nil
+}
+
 // child finds a member of a directory by its name.
-func child(dir, name string, group bool) (string, error) {
+func child(files fs.FS, dir, name string, group bool) (string, error) {
 	file, err := fileName(name, group)
-	if err == nil && regularfile.Exists(filepath.Join(dir, file)) {
-		return filepath.Join(dir, file), nil
+	if err == nil && exists(files, path.Join(dir, file)) {
+		return path.Join(dir, file), nil
 	}
 	if !group {
 		name += detect.ArrayExt
 	}
-	if name != filepath.Base(name) || strings.HasPrefix(name, ".") || !regularfile.Exists(filepath.Join(dir, name)) {
-		return "", fmt.Errorf("%w: no %s in %s", ndarray.ErrNotFound, name, dir)
+	if name != filepath.Base(name) || strings.HasPrefix(name, ".") || !exists(files, path.Join(dir, name)) {
+		return "", fmt.Errorf("%w: no %s in %s", ndarray.ErrNotFound, name, shown(files, dir))
 	}
-	return filepath.Join(dir, name), nil
+	return path.Join(dir, name), nil
+}
+
+// shown returns a directory in messages.
+func shown(files fs.FS, dir string) string {
+	if d, ok := files.(regularfile.Dir); ok {
+		return d.Path(dir)
+	}
+	return dir
 }
 
 // groupDir returns the directory of a group.
-func groupDir(dir, path string) (_ string, err error) {
-	for name := range strings.SplitSeq(strings.Trim(path, "/"), "/") {
+func groupDir(files fs.FS, at string) (dir string, err error) {
+	dir = "."
+	for name := range strings.SplitSeq(strings.Trim(at, "/"), "/") {
 		if name == "" {
 			continue
 		}
-		if dir, err = child(dir, name, true); err != nil {
+		if dir, err = child(files, dir, name, true); err != nil {
 			return "", err
 		}
 	}
@@ -87,23 +104,23 @@ func groupDir(dir, path string) (_ string, err error) {
 
 // inBcolz returns the directory of bcolz that contains the object at a path of a directory of
 // arrays, and the path in it. ok is false if the path leads through no such array.
-func inBcolz(dir, path string) (in, rest string, ok bool) {
-	path = strings.Trim(path, "/")
-	if path == "" {
+func inBcolz(files fs.FS, at string) (in, rest string, ok bool) {
+	at = strings.Trim(at, "/")
+	if at == "" {
 		return "", "", false
 	}
-	parts := strings.Split(path, "/")
+	dir, parts := ".", strings.Split(at, "/")
 	for i, name := range parts {
 		if i == len(parts)-1 {
-			if _, err := child(dir, name, false); err == nil {
+			if _, err := child(files, dir, name, false); err == nil {
 				return "", "", false // the file NAME.b2nd hides the directory NAME
 			}
 		}
 		var err error
-		if dir, err = child(dir, name, true); err != nil {
+		if dir, err = child(files, dir, name, true); err != nil {
 			return "", "", false
 		}
-		if isBcolz(dir) {
+		if isBcolz(files, dir) {
 			return dir, strings.Join(parts[i+1:], "/"), true
 		}
 	}
@@ -111,29 +128,29 @@ func inBcolz(dir, path string) (in, rest string, ok bool) {
 }
 
 // isBcolz reports whether a directory contains a carray or a ctable.
-func isBcolz(dir string) bool {
-	is, err := detect.Dir(dir)
+func isBcolz(files fs.FS, dir string) bool {
+	is, err := detect.FS(files, dir)
 	return err == nil && is == detect.Bcolz
 }
 
 // arrayFile returns the file of the array at a path of a directory of arrays.
-func arrayFile(dir, path string) (string, error) {
-	parts := strings.Split(strings.Trim(path, "/"), "/")
+func arrayFile(files fs.FS, at string) (string, error) {
+	dir, parts := ".", strings.Split(strings.Trim(at, "/"), "/")
 	for _, name := range parts[:len(parts)-1] {
 		var err error
-		if dir, err = child(dir, name, true); err != nil {
+		if dir, err = child(files, dir, name, true); err != nil {
 			return "", err
 		}
 	}
-	return child(dir, parts[len(parts)-1], false)
+	return child(files, dir, parts[len(parts)-1], false)
 }
 
 // find returns the file or the directory of bcolz with the array at a path, its format, and the
 // path in it.
-func find(dir, path string) (file, format, rest string, err error) {
-	if in, rest, ok := inBcolz(dir, path); ok {
+func find(files fs.FS, at string) (file, format, rest string, err error) {
+	if in, rest, ok := inBcolz(files, at); ok {
 		return in, detect.Bcolz, rest, nil
 	}
-	file, err = arrayFile(dir, path)
+	file, err = arrayFile(files, at)
 	return file, detect.B2ND, "", err
 }

@@ -5,8 +5,8 @@ package directories
 import (
 	"context"
 	"errors"
-	"os"
-	"path/filepath"
+	"io/fs"
+	"path"
 	"slices"
 	"strings"
 
@@ -15,27 +15,31 @@ import (
 )
 
 // Walk visits the group or array at a path and the objects below it.
-func (d *directory) Walk(ctx context.Context, path string, o *tree.WalkOptions, visit tree.Visit) error {
+func (d *directory) Walk(ctx context.Context, at string, o *tree.WalkOptions, visit tree.Visit) error {
 	if err := d.s.Ready(ctx); err != nil {
 		return err
 	}
-	w := &walk{directory: d, ctx: ctx, options: o}
+	files, err := d.s.Files(ctx)
+	if err != nil {
+		return err
+	}
+	w := &walk{directory: d, files: files, ctx: ctx, options: o}
 	w.visit = tree.Visitor(ctx, o, func(e tree.Entry) (bool, error) {
 		w.count++
 		return visit(e)
 	})
-	root, object := d.s.Path, strings.Trim(path, "/")
+	object := strings.Trim(at, "/")
 	if object == "" {
-		return w.group(root, "/")
+		return w.group(".", "/")
 	}
-	if file, err := arrayFile(root, path); err == nil {
+	if file, err := arrayFile(files, at); err == nil {
 		return w.member(file, detect.B2ND, "/"+object, "")
 	}
-	if in, rest, ok := inBcolz(root, path); ok {
+	if in, rest, ok := inBcolz(files, at); ok {
 		at := strings.TrimSuffix(strings.TrimSuffix("/"+object, rest), "/")
 		return w.member(in, detect.Bcolz, at, rest)
 	}
-	dir, err := groupDir(root, path)
+	dir, err := groupDir(files, at)
 	if err != nil {
 		return err
 	}
@@ -45,6 +49,7 @@ func (d *directory) Walk(ctx context.Context, path string, o *tree.WalkOptions, 
 // walk is one walk.
 type walk struct {
 	*directory
+	files   fs.FS
 	ctx     context.Context
 	options *tree.WalkOptions
 	visit   tree.Visit
@@ -71,19 +76,19 @@ func (w *walk) member(file, format, at, from string) error {
 
 // group visits a group, whose directory is dir, and its members.
 func (w *walk) group(dir, at string) error {
-	entries, err := os.ReadDir(dir)
+	entries, err := fs.ReadDir(w.files, dir)
 	if err != nil {
 		return err
 	}
 	e := tree.Entry{Path: at, Kind: tree.Group}
-	attrs, err := w.attrs(w.ctx, dir)
+	attrs, err := w.attrs(w.ctx, w.files, dir)
 	e.Attrs, e.Err = len(attrs.List)+len(attrs.Unsupported), err
 	if descend, err := w.visit(e); !descend || err != nil {
 		return err
 	}
-	slices.SortFunc(entries, func(a, b os.DirEntry) int { return strings.Compare(entryName(a.Name()), entryName(b.Name())) })
+	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return strings.Compare(entryName(a.Name()), entryName(b.Name())) })
 	for _, x := range entries {
-		if err := w.entry(x, filepath.Join(dir, x.Name()), strings.TrimSuffix(at, "/")+"/"); err != nil {
+		if err := w.entry(x, path.Join(dir, x.Name()), strings.TrimSuffix(at, "/")+"/"); err != nil {
 			return err
 		}
 	}
@@ -92,13 +97,13 @@ func (w *walk) group(dir, at string) error {
 
 // entry visits a member of a directory and the objects below it. under is the path of the group
 // with a slash at its end.
-func (w *walk) entry(x os.DirEntry, path, under string) error {
+func (w *walk) entry(x fs.DirEntry, file, under string) error {
 	name := x.Name()
 	array := under + entryName(strings.TrimSuffix(name, detect.ArrayExt))
-	info, err := os.Stat(path)
+	info, err := fs.Stat(w.files, file)
 	switch {
-	case x.Type()&os.ModeSymlink != 0: // visited but not followed, because it may lead to a cycle
-		target, err := os.Readlink(path)
+	case x.Type()&fs.ModeSymlink != 0: // visited but not followed, because it may lead to a cycle
+		target, err := fs.ReadLink(w.files, file)
 		if err != nil {
 			return err
 		}
@@ -106,11 +111,11 @@ func (w *walk) entry(x os.DirEntry, path, under string) error {
 	case err == nil && name == groupFile:
 		return nil
 	case err == nil && strings.HasSuffix(name, detect.ArrayExt):
-		return w.member(path, detect.B2ND, array, "")
-	case err == nil && info.IsDir() && isBcolz(path):
-		return w.member(path, detect.Bcolz, under+entryName(name), "")
+		return w.member(file, detect.B2ND, array, "")
+	case err == nil && info.IsDir() && isBcolz(w.files, file):
+		return w.member(file, detect.Bcolz, under+entryName(name), "")
 	case err == nil && info.IsDir():
-		return w.group(path, under+entryName(name))
+		return w.group(file, under+entryName(name))
 	}
 	return w.visit.Leaf(tree.Entry{Path: under + entryName(name), Kind: tree.Other, Err: err})
 }

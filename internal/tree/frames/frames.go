@@ -102,7 +102,7 @@ func (f *frame) array(ctx context.Context, o b2nd.OpenOptions) (ndarray.Backend,
 	if err != nil {
 		return nil, err
 	}
-	return b, nil
+	return &tree.Member{Backend: b, Name: s.Name}, nil
 }
 
 // openPath opens a b2nd or Caterva array, or a plain frame as an array with one dimension.

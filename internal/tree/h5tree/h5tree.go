@@ -84,13 +84,13 @@ func open(ctx context.Context, s *tree.Source, o *tree.OpenOptions) (tree.Tree, 
 	if o == nil {
 		o = &tree.OpenOptions{}
 	}
-	t := &file{s: s, alone: o.Alone, byGo: s.Remote}
+	t := &file{s: s, alone: o.Alone, byGo: s.Path == ""}
 	var err error
 	switch {
 	case s.Trust != nil:
 		err = tree.Failed(check(s))
-	case s.Remote:
-		err = t.openRemote()
+	case s.Path == "":
+		err = t.openReader()
 	case !o.Alone:
 		err = t.openLocal(o.Unlocked)
 	}
@@ -111,8 +111,8 @@ func check(s *tree.Source) error {
 	})
 }
 
-// openRemote opens an object at a URL.
-func (t *file) openRemote() (err error) {
+// openReader opens a file without a path: an object at a URL, or what a reader of the program reads.
+func (t *file) openReader() (err error) {
 	r := t.s.Take()
 	t.f, err = h5.OpenReaderAt(r, t.s.Size, &h5.ReaderOptions{BlockSize: 512, Blocks: 256, Concurrent: true, Close: r.Close})
 	if err != nil {

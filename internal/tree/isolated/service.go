@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"os"
 	"strings"
 
 	"github.com/hyperslab/hyperslab/internal/format"
@@ -28,6 +29,8 @@ type message struct {
 	Format string
 	Limits format.Limits
 	Policy tree.Policy
+
+	Archive bool // the file is an archive of a directory
 
 	Alone bool           // the worker serves only the array at Path
 	Path  string         // of that array
@@ -63,7 +66,7 @@ func serve(s *worker.Session, m *message) (worker.Handler[request], error) {
 	if err != nil {
 		return nil, err
 	}
-	src, err := tree.Given(s.Files[0], m.Name, m.Format, &tree.Trust{Limits: m.Limits, Policy: m.Policy, Listed: !m.Alone})
+	src, err := source(s.Files[0], m)
 	if err != nil {
 		return nil, err
 	}
@@ -77,6 +80,15 @@ func serve(s *worker.Session, m *message) (worker.Handler[request], error) {
 		_, err = h.arrayAt(m.Path)
 	}
 	return h, tree.WithoutPath(err)
+}
+
+// source returns the file of a worker as a source.
+func source(f *os.File, m *message) (*tree.Source, error) {
+	trust := &tree.Trust{Limits: m.Limits, Policy: m.Policy, Listed: !m.Alone}
+	if m.Archive {
+		return tree.Archived(f, m.Name, trust)
+	}
+	return tree.Given(f, m.Name, m.Format, trust)
 }
 
 // close ends the walk.

@@ -64,7 +64,7 @@ func (t *worked) begin(ctx context.Context, f *tree.Format, o *Options) (err err
 	if o.Full {
 		cfg.Require = worker.Full
 	}
-	m := message{Name: t.s.Name, Format: f.Name, Limits: most, Policy: t.s.Trust.Policy, Alone: o.Alone, Path: o.Path, DType: o.DType}
+	m := message{Name: t.s.Name, Format: f.Name, Limits: most, Policy: t.s.Trust.Policy, Archive: t.s.IsArchive(), Alone: o.Alone, Path: o.Path, DType: o.DType}
 	if t.client, err = service.Client(cfg, m); err != nil || o.Alone {
 		return err
 	}

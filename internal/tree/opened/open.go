@@ -6,6 +6,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"io/fs"
 	"iter"
 
 	"github.com/hyperslab/hyperslab/internal/format/detect"
@@ -56,10 +58,7 @@ func openTree(ctx context.Context, location string, o *Options, op string, whole
 }
 
 func trustedTree(ctx context.Context, location string, o *Options, whole bool) (*Tree, error) {
-	if o.DType != nil || o.Write || o.Durable || o.Library || o.Shards != nil {
-		return nil, fmt.Errorf("%w: OpenOptions.DType, Write, Durable, Library and Shards are for Open", ndarray.ErrParam)
-	}
-	if err := ctx.Err(); err != nil {
+	if err := o.checkTree(ctx); err != nil {
 		return nil, err
 	}
 	l, err := locate.Parse(location)
@@ -70,6 +69,19 @@ func trustedTree(ctx context.Context, location string, o *Options, whole bool) (
 	if err != nil {
 		return nil, err
 	}
+	return o.trustedTreeIn(ctx, s, f, l)
+}
+
+// checkTree checks the options for a trusted tree.
+func (o *Options) checkTree(ctx context.Context) error {
+	if o.DType != nil || o.Write || o.Durable || o.Library || o.Shards != nil {
+		return fmt.Errorf("%w: OpenOptions.DType, Write, Durable, Library and Shards are for Open", ndarray.ErrParam)
+	}
+	return ctx.Err()
+}
+
+// trustedTreeIn opens a trusted source. It takes ownership of the source.
+func (o *Options) trustedTreeIn(ctx context.Context, s *tree.Source, f *tree.Format, l locate.Location) (*Tree, error) {
 	t, err := opener.Open(ctx, f, s, &tree.OpenOptions{Unlocked: o.Unlocked})
 	if err != nil {
 		return nil, err
@@ -90,11 +102,63 @@ func untrustedTree(ctx context.Context, location string, o *Options) (*Tree, err
 	if err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
+	return o.untrustedTreeIn(ctx, s, f, l)
+}
+
+// untrustedTreeIn opens an untrusted source. It takes ownership of the source.
+func (o *Options) untrustedTreeIn(ctx context.Context, s *tree.Source, f *tree.Format, l locate.Location) (*Tree, error) {
 	t, err := o.openUntrusted(ctx, f, s, &isolated.Options{})
 	if err != nil {
 		return nil, err
 	}
 	return &Tree{Tree: t, Format: f.Name, Location: l, Untrusted: true}, nil
+}
+
+// ReaderTree opens the tree in size bytes that r reads. name is the name of the file in messages.
+func ReaderTree(ctx context.Context, r io.ReaderAt, size int64, name string, o *Options) (*Tree, error) {
+	return o.treeIn(ctx, name, func(trust *tree.Trust) (*tree.Source, error) { return tree.Reader(ctx, r, size, name, trust) })
+}
+
+// FSTree opens the tree in the file or the directory with a name in a file system.
+func FSTree(ctx context.Context, fsys fs.FS, name string, o *Options) (*Tree, error) {
+	return o.treeIn(ctx, name, func(trust *tree.Trust) (*tree.Source, error) { return tree.FS(ctx, fsys, name, trust) })
+}
+
+// treeIn opens the tree of a source without a path, which open returns.
+func (o *Options) treeIn(ctx context.Context, name string, open func(*tree.Trust) (*tree.Source, error)) (*Tree, error) {
+	op := "open"
+	if o.Untrusted != nil {
+		op = "open untrusted"
+	}
+	t, err := o.openIn(ctx, name, open)
+	return t, ndarray.Wrap(op, name, err)
+}
+
+func (o *Options) openIn(ctx context.Context, name string, open func(*tree.Trust) (*tree.Source, error)) (*Tree, error) {
+	var trust *tree.Trust
+	err := o.checkTree(ctx)
+	switch {
+	case err == nil && o.Untrusted != nil:
+		trust, err = o.checkUntrusted(ctx)
+	case err == nil && (o.ExternalDir != "" || o.Missing != nil):
+		err = fmt.Errorf("%w: OpenOptions.ExternalDir and Missing are for files at a location", ndarray.ErrParam)
+	}
+	if err != nil {
+		return nil, err
+	}
+	s, err := open(trust)
+	if err != nil {
+		return nil, err
+	}
+	f, err := opener.All().Of(s)
+	if err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	l := locate.Location{File: name}
+	if trust != nil {
+		return o.untrustedTreeIn(ctx, s, f, l)
+	}
+	return o.trustedTreeIn(ctx, s, f, l)
 }
 
 // Sniff detects the format of a file, directory or URL by its content. A Blosc2 frame is

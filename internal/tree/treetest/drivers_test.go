@@ -3,10 +3,12 @@
 package treetest_test
 
 import (
+	"archive/zip"
 	"bytes"
 	"context"
 	"encoding/binary"
 	"errors"
+	"io/fs"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -14,6 +16,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/fstest"
 
 	"github.com/stretchr/testify/require"
 
@@ -145,6 +148,34 @@ func open(s *tree.Source, err error, inWorker bool) (tree.Tree, error) {
 	return opener.Open(bg, f, s, nil)
 }
 
+// rules returns the rules of each way to read the bytes of a program: trusted, and untrusted in this
+// process and in a worker.
+func rules(t *testing.T) map[string]*tree.Trust {
+	return map[string]*tree.Trust{"": nil, " untrusted": trust(t, true), " in a worker": trust(t, false)}
+}
+
+// fileSystems returns file systems with the files of a directory: one of the system, one whose files
+// are in memory, and one whose files are no io.ReaderAt.
+func fileSystems(t *testing.T, dir string) map[string]fs.FS {
+	t.Helper()
+	var b bytes.Buffer
+	w := zip.NewWriter(&b)
+	require.NoError(t, w.AddFS(os.DirFS(dir)))
+	require.NoError(t, w.Close())
+	z, err := zip.NewReader(bytes.NewReader(b.Bytes()), int64(b.Len()))
+	require.NoError(t, err)
+	files := fstest.MapFS{}
+	require.NoError(t, fs.WalkDir(z, ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		data, err := fs.ReadFile(z, name)
+		files[name] = &fstest.MapFile{Data: data}
+		return err
+	}))
+	return map[string]fs.FS{"directory": os.DirFS(dir), "fs": files, "zip": z}
+}
+
 func TestDrivers(t *testing.T) {
 	all := samples(t)
 	root := http.Dir(filepath.Dir(all[0].path))
@@ -183,11 +214,21 @@ func TestDrivers(t *testing.T) {
 				s, err := tree.Untrusted(bg, url, trust(t, false))
 				return open(s, err, true)
 			}
-			ways["reader"] = func() (tree.Tree, error) {
-				b, err := os.ReadFile(x.path)
-				require.NoError(t, err)
-				s, err := tree.Reader(bg, bytes.NewReader(b), int64(len(b)), x.path, trust(t, true))
-				return open(s, err, false)
+			b, err := os.ReadFile(x.path)
+			require.NoError(t, err)
+			for way, rules := range rules(t) {
+				ways["reader"+way] = func() (tree.Tree, error) {
+					s, err := tree.Reader(bg, bytes.NewReader(b), int64(len(b)), x.path, rules)
+					return open(s, err, rules != nil && !rules.Direct)
+				}
+			}
+		}
+		for kind, fsys := range fileSystems(t, filepath.Dir(x.path)) {
+			for way, rules := range rules(t) {
+				ways[kind+way] = func() (tree.Tree, error) {
+					s, err := tree.FS(bg, fsys, filepath.Base(x.path), rules)
+					return open(s, err, rules != nil && !rules.Direct)
+				}
 			}
 		}
 		for way, open := range ways {

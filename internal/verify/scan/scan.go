@@ -228,8 +228,14 @@ func (s *scanner) regular(r io.ReaderAt, size int64, name string) (string, error
 		f, err := cframe.ReadLimits(r, size, s.frameLimits())
 		return s.frame(f, err, size)
 	}
-	if b2store.IsZip(head) && (strings.EqualFold(path.Ext(name), ".b2z") || b2store.IsStore(r, size)) {
-		return "b2z", s.zip(r, size)
+	if b2store.IsZip(head) {
+		is, err := b2store.IsStore(r, size)
+		if is || strings.EqualFold(path.Ext(name), ".b2z") {
+			return "b2z", s.zip(r, size)
+		}
+		if err != nil {
+			return "", err
+		}
 	}
 	if strings.HasPrefix(string(head), npy.Magic) {
 		return "npy", s.npy(r, size)
