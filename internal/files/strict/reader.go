@@ -33,9 +33,9 @@ func (r *Reader) Size() int64 { return r.size }
 
 // ReadAt is as in io.ReaderAt. It calls the reader again for the bytes that a call does not return.
 //
-// It returns errs.ErrCorrupt if the reader ends before its size, io.ErrNoProgress for a call that
-// returns neither bytes nor an error, errs.ErrParam for an impossible number of bytes, and the error
-// of the reader.
+// It returns errs.ErrCorrupt if the reader ends before its size, io.ErrNoProgress for a call with
+// neither bytes nor an error, errs.ErrParam for an impossible number of bytes, and the error of the
+// reader.
 func (r *Reader) ReadAt(p []byte, off int64) (n int, err error) {
 	if off < 0 {
 		return 0, fmt.Errorf("%w: a read at offset %d", errs.ErrParam, off)
