@@ -42,9 +42,9 @@ type Entry struct {
 	// A Group that is a table of python-blosc2 has the type "ctable".
 	Type string
 
-	LinkKind   string // Link: "hard", "soft", "external" or "user-defined"
+	LinkKind   string // Link: "hard", "soft", "external", "user-defined" or "symbolic" (of a directory)
 	TargetFile string // Link of kind "external": the file, as the link names it
-	Target     string // Link: its target; for a hard link the path that was listed first
+	Target     string // Link: its target; for a hard link the path that was listed first; "" for a symbolic link in a worker
 
 	// Err is the reason why an Array cannot be opened, or another object cannot be read. It is
 	// errors.ErrUnsupported for a type that ndarray does not have, and for an array whose elements

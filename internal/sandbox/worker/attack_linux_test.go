@@ -7,12 +7,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"os"
 	"os/signal"
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -86,6 +88,9 @@ var attacks = map[string]func(h *handler, t target) error{
 	"raise its own processor time": func(*handler, target) error {
 		return call(unix.SYS_SETRLIMIT, unix.RLIMIT_CPU, structAt(&unix.Rlimit{Cur: unix.RLIM_INFINITY, Max: unix.RLIM_INFINITY}))
 	},
+	"queue signals again": func(*handler, target) error {
+		return call(unix.SYS_PRLIMIT64, 0, unix.RLIMIT_SIGPENDING, structAt(&unix.Rlimit{Cur: 0, Max: 0}))
+	},
 	"change the host's priority": func(_ *handler, t target) error {
 		return call(unix.SYS_SETPRIORITY, unix.PRIO_PROCESS, uintptr(t.Host), 19)
 	},
@@ -136,6 +141,23 @@ var attacks = map[string]func(h *handler, t target) error{
 		return call(unix.SYS_TIMER_CREATE, unix.CLOCK_MONOTONIC, structAt(&event), structAt(new(int32)))
 	},
 
+	// Timers and queued signals count for all processes of the user.
+	"timer_create": func(*handler, target) error {
+		return call(unix.SYS_TIMER_CREATE, unix.CLOCK_MONOTONIC, structAt(&[16]int32{3: 1 /* SIGEV_NONE */}), structAt(new(int32)))
+	},
+	"timerfd_create": func(*handler, target) error { return call(unix.SYS_TIMERFD_CREATE, unix.CLOCK_MONOTONIC, 0) },
+	"setitimer": func(*handler, target) error {
+		return call(unix.SYS_SETITIMER, unix.ITIMER_REAL, structAt(&[4]int64{3600, 0, 3600, 0}), 0)
+	},
+	"queue signals": func(*handler, target) error {
+		runtime.LockOSThread() // the thread ends with its signals
+		const queued = 50
+		if err := unix.PthreadSigmask(unix.SIG_BLOCK, &unix.Sigset_t{Val: [16]uint64{1 << (queued - 1)}}, nil); err != nil {
+			return err
+		}
+		return call(unix.SYS_TGKILL, uintptr(unix.Getpid()), uintptr(unix.Gettid()), queued)
+	},
+
 	// Memory and descriptors of other processes.
 	"ptrace": func(_ *handler, t target) error {
 		return call(unix.SYS_PTRACE, unix.PTRACE_ATTACH, uintptr(t.Host))
@@ -159,6 +181,9 @@ var attacks = map[string]func(h *handler, t target) error{
 	"open a file that it was not given": func(_ *handler, t target) error { return opens(t.Secret, unix.O_RDONLY) },
 	"list the directory of its file": func(_ *handler, t target) error {
 		return opens(filepath.Dir(t.Given), unix.O_RDONLY|unix.O_DIRECTORY)
+	},
+	"read a link": func(*handler, target) error {
+		return call(unix.SYS_READLINKAT, at, cString("/proc/self/exe"), structAt(&[256]byte{}), 256)
 	},
 	"open its file for writing":            func(_ *handler, t target) error { return opens(t.Given, unix.O_WRONLY) },
 	"open its file for both":               func(_ *handler, t target) error { return opens(t.Given, unix.O_RDWR) },
@@ -185,6 +210,12 @@ var attacks = map[string]func(h *handler, t target) error{
 	},
 	"lock its file by fcntl": func(h *handler, _ target) error {
 		return call(unix.SYS_FCNTL, h.s.Files[0].Fd(), unix.F_SETLK, structAt(&unix.Flock_t{Type: unix.F_RDLCK}))
+	},
+	"change the flags of its file": func(h *handler, _ target) error {
+		return call(unix.SYS_FCNTL, h.s.Files[0].Fd(), unix.F_SETFL, unix.O_APPEND)
+	},
+	"change the flags of its socket": func(*handler, target) error {
+		return call(unix.SYS_FCNTL, 3, unix.F_SETFL, 0)
 	},
 	"lease its file": func(h *handler, _ target) error {
 		return call(unix.SYS_FCNTL, h.s.Files[0].Fd(), unix.F_SETLEASE, unix.F_RDLCK)
@@ -227,11 +258,15 @@ var attacks = map[string]func(h *handler, t target) error{
 	"fork by clone3": func(*handler, target) error {
 		return call(unix.SYS_CLONE3, structAt(&[11]uint64{}), 88)
 	},
-	"unshare":                 func(*handler, target) error { return call(unix.SYS_UNSHARE, unix.CLONE_NEWUSER) },
-	"setns":                   func(*handler, target) error { return call(unix.SYS_SETNS, 3, 0) },
-	"mount":                   func(*handler, target) error { return call(unix.SYS_MOUNT, cString("x"), cString("/")) },
-	"chroot":                  func(*handler, target) error { return call(unix.SYS_CHROOT, cString("/")) },
-	"change the directory":    func(*handler, target) error { return call(unix.SYS_CHDIR, cString("/")) },
+	"unshare":              func(*handler, target) error { return call(unix.SYS_UNSHARE, unix.CLONE_NEWUSER) },
+	"setns":                func(*handler, target) error { return call(unix.SYS_SETNS, 3, 0) },
+	"mount":                func(*handler, target) error { return call(unix.SYS_MOUNT, cString("x"), cString("/")) },
+	"chroot":               func(*handler, target) error { return call(unix.SYS_CHROOT, cString("/")) },
+	"change the directory": func(*handler, target) error { return call(unix.SYS_CHDIR, cString("/")) },
+	"capget":               func(*handler, target) error { return call(unix.SYS_CAPGET, structAt(&[2]int32{0x20080522}), 0) },
+	"capset": func(*handler, target) error {
+		return call(unix.SYS_CAPSET, structAt(&[2]int32{0x20080522}), structAt(&[6]uint32{}))
+	},
 	"setuid":                  func(*handler, target) error { return call(unix.SYS_SETUID, 0) },
 	"leave its process group": func(*handler, target) error { return call(unix.SYS_SETPGID, 0, 0) },
 	"start a session":         func(*handler, target) error { return call(unix.SYS_SETSID) },
@@ -366,7 +401,7 @@ func TestWorker_Attacks(t *testing.T) {
 					t.Errorf("%s: the attack succeeded", name)
 					continue
 				}
-				answer := []error{unix.ENOSYS, unix.EACCES, unix.EPERM, unix.EBADF, unix.EINVAL, unix.ENOMEM, unix.EISCONN, unix.EXDEV}
+				answer := []error{unix.ENOSYS, unix.EACCES, unix.EPERM, unix.EBADF, unix.EINVAL, unix.ENOMEM, unix.EISCONN, unix.EXDEV, unix.EAGAIN}
 				if !slices.ContainsFunc(answer, func(e error) bool { return err.Error() == e.Error() || strings.HasPrefix(err.Error(), e.Error()+"\n") }) {
 					t.Errorf("%s: %v", name, err)
 				}
@@ -412,6 +447,7 @@ func TestAttacks_withoutSandbox(t *testing.T) {
 		"read the host's limits", "kill", "tkill", "tgkill", "pidfd_open", "open the host's environment", "open a descriptor of the host",
 		"list the directory of its file", "open its file for both", "map its file for writing", "lock its file", "change times",
 		"fcntl F_SETOWN, F_SETSIG and O_ASYNC", "memory file", "abstract socket", "pair of sockets", "rename a file",
+		"timer_create", "timerfd_create", "read a link", "change the flags of its file", "capget",
 	} {
 		require.NoError(t, attacks[name](h, to), name)
 	}
@@ -508,4 +544,77 @@ func detach() {
 	}
 	unix.Dup3(p[0], 3, unix.O_CLOEXEC)
 	time.Sleep(time.Hour)
+}
+
+// manyThreads starts n threads that do not end.
+func manyThreads(arg string) error {
+	n, err := strconv.Atoi(arg)
+	for range n {
+		go func() {
+			runtime.LockOSThread()
+			call(unix.SYS_PPOLL, 0, 0, 0, 0, 0)
+		}()
+	}
+	time.Sleep(time.Minute) // the host ends the worker before
+	return err
+}
+
+// shareFile changes everything that processes share through a descriptor: offset, flags and lock.
+func shareFile(f *os.File) error {
+	_, err := unix.Seek(int(f.Fd()), 7, unix.SEEK_SET)
+	call(unix.SYS_FCNTL, f.Fd(), unix.F_SETFL, unix.O_APPEND|unix.O_NONBLOCK)
+	call(unix.SYS_FLOCK, f.Fd(), unix.LOCK_UN)
+	return err
+}
+
+// TestAttack_threads checks that the host ends a worker that starts threads without end.
+func TestAttack_threads(t *testing.T) {
+	c := client(t, func(cfg *worker.Config) { cfg.Limits.Memory = 1 << 40 }) // each thread of libc reserves a stack
+	_, err := ask(c, "bomb 4000")
+	require.ErrorIs(t, err, worker.ErrLimit)
+	require.ErrorContains(t, err, "threads, at most")
+	_, err = ask(c, "echo")
+	require.NoError(t, err)
+}
+
+// TestAttack_sharedFile checks that a worker cannot change the offset, the flags and the lock of the
+// host's descriptor.
+func TestAttack_sharedFile(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "given")
+	require.NoError(t, os.WriteFile(name, []byte("of the host"), 0o600))
+	f, err := os.OpenFile(name, os.O_RDWR, 0)
+	require.NoError(t, err)
+	defer f.Close()
+	require.NoError(t, unix.Flock(int(f.Fd()), unix.LOCK_EX))
+	flags, err := unix.FcntlInt(f.Fd(), unix.F_GETFL, 0)
+	require.NoError(t, err)
+	c := client(t, func(cfg *worker.Config) { cfg.Files = []*os.File{f} })
+	_, err = ask(c, "offset")
+	require.NoError(t, err)
+
+	at, err := f.Seek(0, io.SeekCurrent)
+	require.NoError(t, err)
+	require.Zero(t, at)
+	now, err := unix.FcntlInt(f.Fd(), unix.F_GETFL, 0)
+	require.NoError(t, err)
+	require.Equal(t, flags, now)
+	other, err := os.Open(name)
+	require.NoError(t, err)
+	defer other.Close()
+	require.ErrorIs(t, unix.Flock(int(other.Fd()), unix.LOCK_EX|unix.LOCK_NB), unix.EWOULDBLOCK, "the host still has its lock")
+}
+
+// TestWorker_capabilities checks that a worker of a privileged program has at most the capability to
+// read files of other users.
+func TestWorker_capabilities(t *testing.T) {
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid(t, client(t, nil))))
+	require.NoError(t, err)
+	for _, field := range []string{"CapInh", "CapPrm", "CapEff", "CapAmb"} {
+		_, rest, found := strings.Cut(string(b), field+":")
+		require.True(t, found, field)
+		set, err := strconv.ParseUint(strings.TrimSpace(rest[:strings.IndexByte(rest, '\n')]), 16, 64)
+		require.NoError(t, err, field)
+		require.Zero(t, set&^(1<<unix.CAP_DAC_READ_SEARCH), field)
+	}
+	require.Contains(t, string(b), "NoNewPrivs:\t1\n")
 }

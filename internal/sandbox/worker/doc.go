@@ -19,11 +19,14 @@
 // # Rights of a worker
 //
 // Limits bound the worker's address space, its processor time, the wall time of one call and the
-// number of descriptors. The worker cannot write files and leaves no core file. If the kernel
+// number of descriptors. The number of its threads is limited too, and it cannot queue signals or
+// create timers, which count for all processes of the user. Of the capabilities of the program it
+// has at most CAP_DAC_READ_SEARCH. The worker cannot write files and leaves no core file. Its files
+// are opened again for it, so that it does not share their offsets, flags and locks. If the kernel
 // supports Landlock, the worker can read only the files that it receives and the paths in its
 // Config. If the kernel supports seccomp, a filter allows only the system calls that reading needs:
-// no exec, no fork, no socket, no ptrace. Level reports which of them are active. The worker does
-// not inherit the host's environment.
+// no exec, no fork, no socket, no ptrace, no symbolic links. Level reports which of them are active.
+// The worker does not inherit the host's environment.
 //
 // A worker whose Config names a directory for writing may also use the system calls for that. Its
 // files have a bounded length, and Landlock allows only that directory. The caller must not trust

@@ -101,20 +101,12 @@ func (h *handler) Call(request []byte) ([]byte, error) {
 		return nil, err
 	case "detach":
 		detach()
+	case "bomb":
+		return nil, manyThreads(arg)
+	case "offset":
+		return nil, shareFile(h.s.Files[0])
 	case "attack":
 		return nil, attack(h, arg)
-	case "descriptors":
-		var b []byte
-		for fd := range 4096 {
-			if _, err := unix.FcntlInt(uintptr(fd), unix.F_GETFD, 0); err == nil {
-				name, err := os.Readlink(fmt.Sprintf("/proc/self/fd/%d", fd))
-				if err != nil {
-					return nil, err
-				}
-				b = fmt.Appendf(b, "%d %s\n", fd, name)
-			}
-		}
-		return b, nil
 	case "gomem":
 		for {
 			held = &list{block: bytes.Repeat([]byte{1}, 16<<20), next: held}
@@ -200,7 +192,7 @@ func (h *handler) Call(request []byte) ([]byte, error) {
 		return nil, err
 	case "limits":
 		var b []byte
-		for _, what := range []int{unix.RLIMIT_AS, unix.RLIMIT_CPU, unix.RLIMIT_FSIZE, unix.RLIMIT_NOFILE, unix.RLIMIT_CORE} {
+		for _, what := range []int{unix.RLIMIT_AS, unix.RLIMIT_CPU, unix.RLIMIT_FSIZE, unix.RLIMIT_NOFILE, unix.RLIMIT_CORE, unix.RLIMIT_SIGPENDING, unix.RLIMIT_NPROC} {
 			var r unix.Rlimit
 			if err := unix.Getrlimit(what, &r); err != nil {
 				return nil, err

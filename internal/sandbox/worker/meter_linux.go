@@ -1,29 +1,41 @@
-// Limit of processor time. The host enforces it, because code in the worker can ignore the signal
-// of a soft limit, and a hard limit cannot be raised for the next call.
+// Limits of processor time and threads. The host enforces them, because code in the worker can
+// ignore the signal of a soft limit, and a hard limit cannot be raised for the next call. The
+// kernel has no limit of the threads of one process.
 
 package worker
 
 import (
+	"bytes"
 	"fmt"
+	"os"
 	"runtime"
+	"strconv"
 	"sync"
 	"time"
 
 	"golang.org/x/sys/unix"
 )
 
-// A meter kills its process when the process has used its processor time, also between calls.
+// A meter kills its process when the process has used its processor time or started too many
+// threads, also between calls.
 type meter struct {
 	mu    sync.Mutex
 	p     *process
 	limit time.Duration // of one call
 	end   time.Duration // reading of the processor clock at which the process is killed
-	over  bool          // the process was killed because of the limit
+	over  string        // the limit because of which the process was killed, or ""
 	timer *time.Timer
 }
 
-// pause is the shortest time between two readings of the clock.
-const pause = 5 * time.Millisecond
+// pause and longest are the shortest and the longest time between two readings.
+const (
+	pause   = 5 * time.Millisecond
+	longest = 250 * time.Millisecond
+)
+
+// maxThreads returns the maximum number of threads of a worker, which the Go runtime and the C
+// libraries do not reach.
+func maxThreads() int { return 256 + 16*runtime.GOMAXPROCS(0) }
 
 func (m *meter) start(p *process, limit time.Duration) error {
 	m.mu.Lock()
@@ -37,9 +49,10 @@ func (m *meter) start(p *process, limit time.Duration) error {
 	return nil
 }
 
-// wait returns the least time after which the process can have used up its processor time.
+// wait returns the time until the next reading. It is at most the least time after which the process
+// can have used up its processor time.
 func (m *meter) wait(now time.Duration) time.Duration {
-	return max((m.end-now)/time.Duration(runtime.NumCPU()), pause)
+	return min(max((m.end-now)/time.Duration(runtime.NumCPU()), pause), longest)
 }
 
 func (m *meter) look() {
@@ -49,12 +62,18 @@ func (m *meter) look() {
 		return
 	}
 	now, err := clock(m.p.cmd.Process.Pid)
-	if err != nil || now >= m.end {
-		m.over = err == nil
-		m.p.cmd.Process.Kill() // it may have ended already
+	n := threads(m.p.cmd.Process.Pid)
+	switch {
+	case err != nil:
+	case now >= m.end:
+		m.over = fmt.Sprintf("processor time of %v", m.limit)
+	case n > maxThreads():
+		m.over = fmt.Sprintf("%d threads, at most %d", n, maxThreads())
+	default:
+		m.timer.Reset(m.wait(now))
 		return
 	}
-	m.timer.Reset(m.wait(now))
+	m.p.cmd.Process.Kill() // it may have ended already
 }
 
 // renew gives the process the processor time of one call, starting now.
@@ -80,7 +99,8 @@ func (m *meter) stop() {
 	}
 }
 
-func (m *meter) exceeded() bool {
+// exceeded returns the limit because of which the process was killed, or "".
+func (m *meter) exceeded() string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.over
@@ -92,4 +112,22 @@ func clock(pid int) (time.Duration, error) {
 	var t unix.Timespec
 	err := unix.ClockGettime(int32(^pid<<3|scheduled), &t)
 	return time.Duration(t.Nano()), err
+}
+
+// threads returns the number of threads of a process, or 0 if it has ended.
+func threads(pid int) int {
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return 0
+	}
+	// Field 2 is the name of the program in parentheses, and field 20 the number of threads.
+	fields := bytes.Fields(b[bytes.LastIndexByte(b, ')')+1:])
+	if len(fields) < 18 {
+		return 0
+	}
+	n, err := strconv.Atoi(string(fields[17]))
+	if err != nil {
+		return 0
+	}
+	return n
 }

@@ -136,10 +136,13 @@ func spawn() (_ *process, err error) {
 	}
 	started := make(chan error)
 	go func() {
-		// Pdeathsig refers to the thread that starts the process, so this thread must outlive it.
+		// Pdeathsig refers to the thread that starts the process, so this thread must outlive it. The
+		// thread ends with this goroutine, because it has given up its capabilities.
 		runtime.LockOSThread()
-		defer runtime.UnlockOSThread()
-		err := p.cmd.Start()
+		err := dropCapabilities()
+		if err == nil {
+			err = p.cmd.Start()
+		}
 		started <- err
 		if err == nil {
 			<-p.over
@@ -192,8 +195,13 @@ func (p *process) begin(ctx context.Context, cfg *config) (err error) {
 	}
 	var kind byte
 	var answer []byte
+	files, err := reopened(cfg.Files)
+	if err != nil {
+		return fail(ErrUnavailable, err)
+	}
+	defer closeAll(files)
 	err = p.transfer(ctx, "start", min(startLimit, cfg.Limits.Wall), func() error {
-		if err := sendFiles(p.control, append([]*os.File{window}, cfg.Files...)); err != nil {
+		if err := sendFiles(p.control, append([]*os.File{window}, files...)); err != nil {
 			return err
 		}
 		if err := writeFrame(p.control, frameConfig, set); err != nil {
@@ -335,8 +343,8 @@ func (p *process) died(op string, cause error) error {
 	}
 	e.Detail = state.String()
 	switch {
-	case p.cpu.exceeded():
-		e.Err, e.Detail = ErrLimit, fmt.Sprintf("processor time of %v", p.cfg.Limits.CPU)
+	case p.cpu.exceeded() != "":
+		e.Err, e.Detail = ErrLimit, p.cpu.exceeded()
 	case outOfMemory(e.Stderr):
 		e.Err, e.Detail = ErrLimit, fmt.Sprintf("memory of %d bytes", p.cfg.Limits.Memory)
 	}

@@ -1,13 +1,55 @@
-// Transfer of descriptors over the control socket: the window and the files of a worker.
+// Rights of a worker: its capabilities, and the transfer of descriptors over the control socket, which
+// are the window and the files.
 
 package worker
 
 import (
 	"fmt"
 	"os"
+	"syscall"
 
 	"golang.org/x/sys/unix"
 )
+
+// dropCapabilities removes the capabilities of the calling thread, and thus those of the processes
+// that it starts: no_new_privs prevents that root gets them back by executing a program. The
+// capability to read files of other users remains, because a worker of root opens its files again.
+func dropCapabilities() error {
+	head := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
+	var sets [2]unix.CapUserData
+	if err := unix.Capget(&head, &sets[0]); err != nil {
+		return fmt.Errorf("capabilities: %w", err)
+	}
+	kept := sets[0].Effective & (1 << unix.CAP_DAC_READ_SEARCH)
+	sets = [2]unix.CapUserData{{Effective: kept, Permitted: kept}}
+	if err := unix.Capset(&head, &sets[0]); err != nil {
+		return fmt.Errorf("capabilities: %w", err)
+	}
+	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
+		return fmt.Errorf("no_new_privs: %w", err)
+	}
+	return nil
+}
+
+// reopened opens files again for reading. The descriptor of a file that is sent as it is shares its
+// offset, flags and locks with that of the host.
+func reopened(files []*os.File) (again []*os.File, err error) {
+	for _, f := range files {
+		g, err := os.OpenFile(FilePath(f), os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOCTTY, 0)
+		if err != nil {
+			closeAll(again)
+			return nil, fmt.Errorf("open %s again: %w", f.Name(), err)
+		}
+		again = append(again, g)
+	}
+	return again, nil
+}
+
+func closeAll(files []*os.File) {
+	for _, f := range files {
+		f.Close() // open for reading only
+	}
+}
 
 // sendFiles sends a frame without a payload, together with the files.
 func sendFiles(control *os.File, files []*os.File) error {

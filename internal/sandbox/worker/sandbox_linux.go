@@ -32,6 +32,12 @@ func hold(set *settings, calls program) (Level, error) {
 	if l.Landlock, err = fence(set.Read, set.Write); err != nil {
 		return l, err
 	}
+	// Signals that a process queues count for all processes of its user. libpsx, which the package of
+	// Landlock uses, needs them, so this limit follows it. Without the queue, the signals of Go's
+	// preemption and of abort are still delivered.
+	if err := restrict(unix.RLIMIT_SIGPENDING, "queued signals", 0); err != nil {
+		return l, err
+	}
 	if set.Write != "" {
 		calls = assemble(true)
 	}
@@ -50,6 +56,10 @@ func limit(set *settings) error {
 	if set.Write != "" {
 		longest = uint64(set.File) // the Go runtime ignores SIGXFSZ, so a write fails with EFBIG
 	}
+	threads, err := systemThreads()
+	if err != nil {
+		return err
+	}
 	for _, r := range []struct {
 		what int
 		name string
@@ -59,22 +69,56 @@ func limit(set *settings) error {
 		{unix.RLIMIT_NOFILE, "descriptors", uint64(set.NoFile)},
 		{unix.RLIMIT_FSIZE, "file size", longest},
 		{unix.RLIMIT_CORE, "core file", 0},
+		// The kernel compares this limit with the threads of all processes of the user, so that it
+		// only leaves the user threads to start. The host ends a worker with too many of its own.
+		{unix.RLIMIT_NPROC, "threads", threads + spareThreads},
 	} {
-		// The environment may have set stricter limits, for example by ulimit. They stay in force.
-		var is unix.Rlimit
-		if err := unix.Getrlimit(r.what, &is); err != nil {
-			return fmt.Errorf("limit of %s: %w", r.name, err)
+		if err := restrict(r.what, r.name, r.max); err != nil {
+			return err
 		}
-		most := min(r.max, is.Max)
 		if r.what == unix.RLIMIT_AS {
+			var is unix.Rlimit
+			if err := unix.Getrlimit(r.what, &is); err != nil {
+				return fmt.Errorf("limit of %s: %w", r.name, err)
+			}
 			// The runtime returns memory before it reaches the limit.
-			debug.SetMemoryLimit(max(int64(min(most, math.MaxInt64))-size, 0))
-		}
-		if err := unix.Setrlimit(r.what, &unix.Rlimit{Cur: most, Max: most}); err != nil {
-			return fmt.Errorf("limit of %s: %w", r.name, err)
+			debug.SetMemoryLimit(max(int64(min(is.Max, math.MaxInt64))-size, 0))
 		}
 	}
 	return nil
+}
+
+// restrict sets a limit of the process. The environment may have set a stricter one, for example by
+// ulimit, which stays in force.
+func restrict(what int, name string, most uint64) error {
+	var is unix.Rlimit
+	if err := unix.Getrlimit(what, &is); err != nil {
+		return fmt.Errorf("limit of %s: %w", name, err)
+	}
+	most = min(most, is.Max)
+	if err := unix.Setrlimit(what, &unix.Rlimit{Cur: most, Max: most}); err != nil {
+		return fmt.Errorf("limit of %s: %w", name, err)
+	}
+	return nil
+}
+
+// spareThreads is the number of threads that all processes of the user together may start after a
+// worker, before the worker cannot start another one.
+const spareThreads = 1024
+
+// systemThreads returns the number of threads of all users, which is at least that of this user.
+func systemThreads() (uint64, error) {
+	b, err := os.ReadFile("/proc/loadavg") // "0.20 0.18 0.12 1/80 11206"
+	if err != nil {
+		return 0, err
+	}
+	var running, all uint64
+	if fields := strings.Fields(string(b)); len(fields) > 3 {
+		if _, err := fmt.Sscanf(fields[3], "%d/%d", &running, &all); err == nil {
+			return all, nil
+		}
+	}
+	return 0, fmt.Errorf("/proc/loadavg: got %q, want the number of threads in field 4", b)
 }
 
 // addressSpace returns the size of the process in bytes. The Go runtime reserves much address space
@@ -166,25 +210,30 @@ func (q queue) text() string {
 var newestLandlock = 7
 
 // allowed contains the system calls that the Go runtime, libc and the C libraries make while they
-// read. All others, and those of conditional with other arguments, fail with ENOSYS as on a kernel
-// without them. libc handles this error: for example it tries clone3, whose flags a filter cannot
-// see, and then clone.
+// read. Those of links fail with EINVAL. All others, and those of conditional with other arguments,
+// fail with ENOSYS as on a kernel without them. libc handles this error: for example it tries
+// clone3, whose flags a filter cannot see, and then clone.
 var allowed = []string{
 	// memory and threads
 	"brk", "futex", "get_robust_list", "madvise", "membarrier", "mincore", "mmap", "mprotect", "mremap", "munmap", "rseq",
 	"sched_getaffinity", "sched_yield", "set_robust_list", "set_tid_address",
 	// open files, and files that may be opened
 	"access", "close", "dup", "dup3", "faccessat", "faccessat2", "fadvise64", "fstat", "fstatfs", "getcwd", "getdents64", "lseek",
-	"lstat", "newfstatat", "pread64", "preadv", "read", "readlink", "readlinkat", "readv", "stat", "statfs", "statx",
+	"lstat", "newfstatat", "pread64", "preadv", "read", "readv", "stat", "statfs", "statx",
 	// the control socket and standard error
 	"recvfrom", "recvmsg", "sendmsg", "sendto", "write", "writev",
 	// waiting and time
 	"clock_getres", "clock_gettime", "clock_nanosleep", "epoll_create1", "epoll_ctl", "epoll_pwait", "epoll_wait", "eventfd2", "gettimeofday",
-	"nanosleep", "pipe2", "poll", "ppoll", "pselect6", "restart_syscall", "select", "time", "timer_create", "timer_delete", "timer_settime",
+	"nanosleep", "pipe2", "poll", "ppoll", "pselect6", "restart_syscall", "select", "time",
 	// the process itself
 	"exit", "exit_group", "getegid", "geteuid", "getgid", "getpid", "getppid", "getrandom", "getrlimit", "getrusage", "gettid", "getuid",
 	"rt_sigaction", "rt_sigprocmask", "rt_sigreturn", "sigaltstack", "sysinfo", "uname",
 }
+
+// links contains the system calls that read the target of a symbolic link. Landlock does not restrict
+// them, so that a worker could read any link. They fail as for a file that is no link. libhdf5 calls
+// realpath for the path of a descriptor, which then returns that path.
+var links = []string{"readlink", "readlinkat"}
 
 // writing contains the additional system calls of a worker that may write files. truncate is
 // missing because Landlock restricts it only from version 3 on; ftruncate needs a file that is open
@@ -213,8 +262,9 @@ func conditional(write bool) (calls []seccomp.NameWithConditions) {
 	allow("clone", some(0, unix.CLONE_THREAD))
 	allow("tgkill", is(0, uint64(os.Getpid()))) // Go's preemption and libc's abort
 	allow("prlimit64", is(0, 0), is(2, 0))      // reading its own limits
-	// Not F_SETOWN, F_SETSIG and the like, which send signals, nor locks and leases.
-	for _, command := range []uint64{unix.F_DUPFD, unix.F_DUPFD_CLOEXEC, unix.F_GETFD, unix.F_SETFD, unix.F_GETFL, unix.F_SETFL} {
+	// Not F_SETOWN, F_SETSIG and the like, which send signals, nor locks and leases, nor F_SETFL, which
+	// changes the control socket and standard error.
+	for _, command := range []uint64{unix.F_DUPFD, unix.F_DUPFD_CLOEXEC, unix.F_GETFD, unix.F_SETFD, unix.F_GETFL} {
 		allow("fcntl", is(1, command))
 	}
 	// An exclusive lock on a file of the host would stop its writers. libhdf5 continues without
@@ -271,13 +321,13 @@ func assemble(write bool) program {
 	if err != nil {
 		return program{err: fmt.Errorf("seccomp: %w", err)}
 	}
-	// The policy's only error number is EPERM.
+	// The package returns EPERM for an action without an error number.
 	for i, inst := range list {
 		if inst == (bpf.RetConstant{Val: unix.SECCOMP_RET_ERRNO | uint32(unix.EPERM)}) {
 			list[i] = bpf.RetConstant{Val: unix.SECCOMP_RET_ERRNO | uint32(unix.ENOSYS)}
 		}
 	}
-	raw, err := bpf.Assemble(list)
+	raw, err := bpf.Assemble(append(noLinks(info), list...))
 	if err != nil {
 		return program{err: fmt.Errorf("seccomp: %w", err)}
 	}
@@ -286,6 +336,24 @@ func assemble(write bool) program {
 		code[i] = unix.SockFilter{Code: r.Op, Jt: r.Jt, Jf: r.Jf, K: r.K}
 	}
 	return program{code: code}
+}
+
+// noLinks returns the instructions before the policy that make the system calls of links fail. A
+// group of the policy has no error number of its own.
+func noLinks(info *arch.Info) (list []bpf.Instruction) {
+	const number, machine = 0, 4 // offsets in struct seccomp_data
+	for _, name := range links {
+		if n, known := info.SyscallNames[name]; known { // readlink exists on some processors only
+			list = append(list,
+				bpf.JumpIf{Cond: bpf.JumpNotEqual, Val: uint32(n | info.SeccompMask), SkipTrue: 1},
+				bpf.RetConstant{Val: unix.SECCOMP_RET_ERRNO | uint32(unix.EINVAL)})
+		}
+	}
+	return append([]bpf.Instruction{
+		bpf.LoadAbsolute{Off: machine, Size: 4},
+		bpf.JumpIf{Cond: bpf.JumpNotEqual, Val: uint32(info.ID), SkipTrue: uint8(len(list) + 1)},
+		bpf.LoadAbsolute{Off: number, Size: 4},
+	}, list...)
 }
 
 // install applies the filter to all threads of the process. It returns false without an error if

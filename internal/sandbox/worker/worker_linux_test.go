@@ -174,11 +174,11 @@ func TestLimits(t *testing.T) {
 }
 
 // limitsOf returns the limits that the kernel has for a worker: address space, processor time,
-// file size, descriptors, core file.
-func limitsOf(t *testing.T, change func(*worker.Config)) (l [5]uint64) {
+// file size, descriptors, core file, queued signals, threads of the user.
+func limitsOf(t *testing.T, change func(*worker.Config)) (l [7]uint64) {
 	got, err := ask(client(t, change), "limits")
 	require.NoError(t, err)
-	_, err = fmt.Sscan(got, &l[0], &l[1], &l[2], &l[3], &l[4])
+	_, err = fmt.Sscan(got, &l[0], &l[1], &l[2], &l[3], &l[4], &l[5], &l[6])
 	require.NoError(t, err, got)
 	return l
 }
@@ -194,6 +194,8 @@ func TestConfig_Limits(t *testing.T) {
 	require.Greater(t, l[3], uint64(5))
 	require.Less(t, l[3], uint64(5+20), "with those it is given")
 	require.Zero(t, l[4])
+	require.Zero(t, l[5])
+	require.Less(t, l[6], uint64(1<<22), "no more than the system can have")
 	capacity := t.TempDir()
 	l = limitsOf(t, func(cfg *worker.Config) { cfg.Write, cfg.Limits.File = capacity, 12345 })
 	require.EqualValues(t, 12345, l[2])

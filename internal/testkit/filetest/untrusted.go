@@ -47,6 +47,9 @@ func RequireSameWalk(t *testing.T, location string, u hyperslab.Untrusted, prune
 		}
 		w.Err, e.Err = nil, nil
 		w.Meta.ReadOnly = e.Meta.ReadOnly
+		if e.LinkKind == "symbolic" && e.Target == "" && !u.InProcess { // a worker cannot read links
+			w.Target = ""
+		}
 		require.Equal(t, w, e)
 		n++
 	}

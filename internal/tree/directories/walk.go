@@ -9,6 +9,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/hyperslab/hyperslab/internal/format/detect"
 	"github.com/hyperslab/hyperslab/internal/tree"
@@ -104,7 +105,7 @@ func (w *walk) entry(x fs.DirEntry, file, under string) error {
 	switch {
 	case x.Type()&fs.ModeSymlink != 0: // visited but not followed, because it may lead to a cycle
 		target, err := fs.ReadLink(w.files, file)
-		if err != nil {
+		if err != nil && !errors.Is(err, syscall.EINVAL) { // a worker cannot read links: the target is ""
 			return err
 		}
 		return w.visit.Leaf(tree.Entry{Path: array, Kind: tree.Link, LinkKind: "symbolic", Target: target})

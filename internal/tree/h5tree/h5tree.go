@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/internal/format/detect"
@@ -211,9 +212,17 @@ func (t *file) openChecked(path string) (ndarray.Backend, error) {
 	}
 	policy := s.Trust.Policy
 	leads := policy.ExternalLinks || policy.VirtualSources || policy.ExternalFiles || s.Trust.Listed
-	if name, err := filepath.EvalSymlinks(s.Path); err == nil && (s.Trust.Direct || !leads) {
+	name, err := filepath.EvalSymlinks(s.Path)
+	held := errors.Is(err, syscall.EINVAL) // a worker cannot read links; its path is that of the descriptor
+	if held {
+		name, err = s.Path, nil
+	}
+	if err == nil && (s.Trust.Direct || !leads) {
 		if now, err := os.Stat(name); err == nil && os.SameFile(info, now) {
-			return hdf5.Open(s.Path, path, o)
+			// The realpath of glibc before 2.33, which libhdf5 calls, fails without the links.
+			if b, err := hdf5.Open(s.Path, path, o); err == nil || !held {
+				return b, err
+			}
 		}
 	}
 	f, err := h5.OpenReaderAt(s.File, info.Size(), nil)
