@@ -235,7 +235,7 @@ func (h *Handler) c2Slice(w http.ResponseWriter, r *http.Request, a *c2Array, se
 // c2Frame answers with a selection in the form of frameOf. The shape of spec is that of the
 // selection. The share of Options.Memory for the elements, their copy, the buffers of the library
 // and the response is acquired at once, because two requests that wait for their second share would
-// wait for each other. A share larger than Options.Memory takes all of it.
+// wait for each other.
 func (h *Handler) c2Frame(w http.ResponseWriter, r *http.Request, a *c2Array, selection string, spec ndarray.Spec) error {
 	ctx, limit := r.Context(), h.pageLimit()
 	shape := slices.Clone(spec.Shape)
@@ -247,11 +247,11 @@ func (h *Handler) c2Frame(w http.ResponseWriter, r *http.Request, a *c2Array, se
 	if !ok || n > limit/size {
 		return fail(http.StatusRequestEntityTooLarge, "%s: got a selection of shape %v with elements of %d bytes, want at most %d bytes", a.name, shape, size, limit)
 	}
-	held := min(4*n*size+frameExtra, h.options.Memory)
-	if err := h.memory.Acquire(ctx, held); err != nil {
+	held, err := h.memory.take(ctx, 4*n*size+frameExtra)
+	if err != nil {
 		return err
 	}
-	defer h.memory.Release(held)
+	defer held.release()
 	data, err := h.c2Read(ctx, a, selection)
 	if err != nil {
 		return err
@@ -291,15 +291,28 @@ func (h *Handler) c2Read(ctx context.Context, a *c2Array, selection string) ([]b
 		return nil, err
 	}
 	tag := q.tag(a.name, sig)
-	x, ok := h.cache.get(tag)
-	if !keep || !ok {
-		if x, err = h.load(ctx, a.name, sig, keep, tag, q); err != nil {
+	x, held, ok := h.cache.get(tag)
+	if ok {
+		defer held.release()
+	} else {
+		if x, err = h.files.answer(ctx, a.name, sig, keep, q); err != nil {
 			return nil, err
+		}
+		if keep {
+			h.keep(tag, x)
 		}
 	}
 	b := slices.Clone(x.Body)
 	a.dtype.ToNative(b)
 	return b, nil
+}
+
+// keep puts a response into the cache if there is memory for it.
+func (h *Handler) keep(tag string, x response) {
+	if held := h.memory.try(int64(len(x.Body))); held != nil {
+		h.cache.put(tag, x, held)
+		held.release()
+	}
 }
 
 // c2Chunk returns one compressed chunk, padded to the chunk shape.

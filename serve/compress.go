@@ -94,24 +94,29 @@ type cache struct {
 type cached struct {
 	tag string
 	response
+	held *share
 }
 
 func (c cached) size() int64 { return int64(len(c.Body)) + 256 }
 
-func (c *cache) get(tag string) (response, bool) {
+// get returns a response and its share of the memory, which the caller releases.
+func (c *cache) get(tag string) (response, *share, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	e, ok := c.tags[tag]
 	if !ok {
-		return response{}, false
+		return response{}, nil, false
 	}
 	c.order.MoveToFront(e)
-	return e.Value.(cached).response, true
+	x := e.Value.(cached)
+	x.held.hold()
+	return x.response, x.held, true
 }
 
-// put adds a response. A response that takes more than a quarter of the cache is not kept.
-func (c *cache) put(tag string, x response) {
-	entry := cached{tag, x}
+// put adds a response with its share of the memory, which the caller also releases. A response that
+// takes more than a quarter of the cache is not kept.
+func (c *cache) put(tag string, x response, held *share) {
+	entry := cached{tag, x, held}
 	if entry.size() > c.limit/4 {
 		return
 	}
@@ -123,10 +128,25 @@ func (c *cache) put(tag string, x response) {
 	if c.tags == nil {
 		c.tags = make(map[string]*list.Element)
 	}
+	held.hold()
 	c.tags[tag] = c.order.PushFront(entry)
-	for c.used += entry.size(); c.used > c.limit; {
+	c.used += entry.size()
+	c.shrink(c.limit)
+}
+
+// clear removes all responses.
+func (c *cache) clear() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.shrink(0)
+}
+
+// shrink removes the responses that were not used for the longest time.
+func (c *cache) shrink(most int64) {
+	for c.used > most {
 		oldest := c.order.Remove(c.order.Back()).(cached)
 		delete(c.tags, oldest.tag)
 		c.used -= oldest.size()
+		oldest.held.drop()
 	}
 }

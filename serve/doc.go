@@ -9,7 +9,7 @@
 //	h, err := serve.New("data", &serve.Options{Token: token})
 //	…
 //	defer h.Close()
-//	err = http.ListenAndServe("localhost:8080", h)
+//	err = h.Serve(ctx, listener)
 //
 // The handler is read-only. It opens a file when a client asks for it, and opens it again when its
 // time, size or number has changed.
@@ -62,8 +62,11 @@
 //
 // # Memory
 //
-// Options.MaxBytes bounds one response, Options.Memory all responses in progress, Options.Cache the
-// cached ones, and Options.ChunkCache the decoded chunks of each open file.
+// Options.MaxBytes bounds one response, Options.Memory all responses in progress and in the cache,
+// and Options.ChunkCache the decoded chunks of each open file. A part of Options.Memory is only for
+// responses of at most 256 KiB, so that they do not wait for clients that receive large responses
+// slowly. A client that receives less than 64 KiB per second for longer than Options.Timeout loses
+// its connection.
 //
 // # Concurrency
 //

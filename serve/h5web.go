@@ -94,7 +94,7 @@ func (h *Handler) frontEndRoutes() {
 			w.WriteHeader(http.StatusNotModified)
 			return
 		}
-		if err := send(w, r, x.response, x.tag, acceptedEncoding(r)); err != nil {
+		if err := h.send(w, r, x.response, x.tag, acceptedEncoding(r)); err != nil {
 			h.problem(w, err)
 		}
 	})

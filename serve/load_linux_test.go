@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"net"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
@@ -25,12 +27,15 @@ import (
 const (
 	loadClients  = 200
 	loadSlow     = 40 // read 8 KiB at a time, with pauses
+	loadTrickle  = 20 // read large responses below the minimum rate, in addition
+	loadIdle     = 100
 	loadRequests = 20000
 	loadMemory   = 1 << 30 // bytes of the process and its workers, clients included
 )
 
 // TestHandler_load sends requests of all routes from 200 clients, slow and fast, for the time in
 // HYPERSLAB_LOAD. No request may fail, and the memory must stay below a limit and must not grow.
+// Other clients send nothing, or receive less than the minimum rate and lose their connections.
 func TestHandler_load(t *testing.T) {
 	length, err := time.ParseDuration(os.Getenv("HYPERSLAB_LOAD"))
 	if err != nil {
@@ -54,6 +59,14 @@ func TestHandler_load(t *testing.T) {
 	failed := map[string]int{}
 	var bytes int64
 	var clients sync.WaitGroup
+	for range loadIdle {
+		c, err := new(net.Dialer).DialContext(ctx, "tcp", s.Listener.Addr().String())
+		require.NoError(t, err)
+		defer c.Close()
+	}
+	for range loadTrickle {
+		clients.Go(func() { loadSlowly(ctx, s) })
+	}
 	for n := range loadClients {
 		slow := n < loadSlow
 		clients.Go(func() {
@@ -107,6 +120,24 @@ func TestHandler_load(t *testing.T) {
 	require.Empty(t, failed)
 	require.Less(t, max(before, after), int64(loadMemory))
 	require.Less(t, float64(after), 1.3*float64(before)+64<<20, "the memory grows")
+}
+
+// loadSlowly requests large responses and receives 5 KiB per second of each.
+func loadSlowly(ctx context.Context, s *httptest.Server) {
+	for ctx.Err() == nil {
+		c, err := new(net.Dialer).DialContext(ctx, "tcp", s.Listener.Addr().String())
+		if err != nil {
+			return
+		}
+		_ = c.(*net.TCPConn).SetReadBuffer(4096)
+		fmt.Fprintf(c, "GET /data?file=cube.h5&path=/a/cube&format=bin HTTP/1.1\r\nHost: localhost\r\n\r\n")
+		for b := make([]byte, 512); ctx.Err() == nil; pause(ctx, 100*time.Millisecond) {
+			if _, err := c.Read(b); err != nil {
+				break
+			}
+		}
+		_ = c.Close() // the server may have closed it
+	}
 }
 
 // loadTarget returns a random request.

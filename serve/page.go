@@ -200,9 +200,9 @@ func (h *Handler) ask(ctx context.Context, name string, q *request) (response, e
 	if err != nil {
 		return response{}, err
 	}
-	x, release, err := h.fetch(ctx, name, sig, keep, q.tag(name, sig), q)
+	x, held, err := h.fetch(ctx, name, sig, keep, q.tag(name, sig), q)
 	if err == nil {
-		release() // a page is much smaller than the response
+		held.release() // a page is much smaller than the response
 	}
 	return x, err
 }

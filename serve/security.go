@@ -121,11 +121,12 @@ func (h *Handler) welcome(w http.ResponseWriter, r *http.Request) bool {
 // wantsPage reports whether the client is a browser that shows a page.
 func wantsPage(r *http.Request) bool { return strings.Contains(r.Header.Get("Accept"), "text/html") }
 
-// writer limits the time of each write, so that a client that does not read releases its memory,
-// and counts for the log.
+// writer limits the time of each write and of a whole response, so that a client that does not read
+// or reads slowly releases its memory, and counts for the log.
 type writer struct {
 	http.ResponseWriter
 	timeout time.Duration
+	start   time.Time // of the first write
 	status  int
 	bytes   int64
 }
@@ -136,25 +137,44 @@ func (w *writer) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 // WriteHeader implements http.ResponseWriter.
 func (w *writer) WriteHeader(status int) {
 	if w.status == 0 {
-		w.status = status
+		w.status, w.start = status, time.Now()
+		_ = w.limit(0) // a Write reports the error
 		w.ResponseWriter.WriteHeader(status)
 	}
 }
 
-// writeAtOnce is the number of bytes that must be written within the time limit.
-const writeAtOnce = 32 << 10
+// writeAtOnce is the number of bytes that must be written within the time limit, and leastRate the
+// number of bytes per second over the whole response, after the time limit.
+const (
+	writeAtOnce = 32 << 10
+	leastRate   = 64 << 10
+)
+
+// limit sets the deadline for the next n bytes.
+func (w *writer) limit(n int) error {
+	whole := w.start.Add(w.timeout + time.Duration((w.bytes+int64(n))/leastRate)*time.Second)
+	next := time.Now().Add(w.timeout)
+	if next.After(whole) {
+		next = whole
+	}
+	err := http.NewResponseController(w.ResponseWriter).SetWriteDeadline(next)
+	if errors.Is(err, http.ErrNotSupported) {
+		return nil
+	}
+	return err
+}
 
 // Write implements http.ResponseWriter.
 func (w *writer) Write(b []byte) (n int, err error) {
 	if w.status == 0 {
 		w.WriteHeader(http.StatusOK)
 	}
-	control := http.NewResponseController(w.ResponseWriter)
 	for {
-		if err := control.SetWriteDeadline(time.Now().Add(w.timeout)); err != nil && !errors.Is(err, http.ErrNotSupported) {
+		part := b[:min(len(b), writeAtOnce)]
+		if err := w.limit(len(part)); err != nil {
 			return n, err
 		}
-		m, err := w.ResponseWriter.Write(b[:min(len(b), writeAtOnce)])
+		m, err := w.ResponseWriter.Write(part)
 		n += m
 		w.bytes += int64(m)
 		if b = b[m:]; err != nil || len(b) == 0 {

@@ -18,8 +18,6 @@ import (
 	"strings"
 	"time"
 
-	"golang.org/x/sync/semaphore"
-
 	"github.com/hyperslab/hyperslab"
 )
 
@@ -50,12 +48,17 @@ type Options struct {
 	// cannot lead to files outside the directory.
 	Trusted bool
 
-	MaxBytes   int64         // of a response before compression; default 64 MiB
-	Memory     int64         // bytes of all responses together; default 512 MiB, at least MaxBytes
-	Timeout    time.Duration // of the work for a response, and of each write of 32 KiB to a client; default 60 s
-	Files      int           // files that stay open, each in a worker; default 8
-	Cache      int64         // bytes of cached responses; default 64 MiB
-	ChunkCache int64         // bytes of decoded chunks per open file; default 64 MiB
+	MaxBytes int64 // of a response before compression; default 64 MiB
+	Memory   int64 // bytes of all responses, cached ones too; default 512 MiB, at least twice MaxBytes
+
+	// Timeout is the time for the work of a response, and for each 32 KiB of it that a client
+	// receives. A client must also receive a whole response in this time and one second for each
+	// 64 KiB. Default 60 s.
+	Timeout time.Duration
+
+	Files      int   // files that stay open, each in a worker; default 8
+	Cache      int64 // bytes of cached responses, at most a quarter of Memory; default 64 MiB
+	ChunkCache int64 // bytes of decoded chunks per open file; default 64 MiB
 
 	Log *slog.Logger // one record for each request, without tokens; nil: no log
 }
@@ -66,10 +69,10 @@ func (o *Options) filled() (Options, error) {
 		x = *o
 	}
 	x.MaxBytes = cmp.Or(x.MaxBytes, 64<<20)
-	x.Memory = max(cmp.Or(x.Memory, 512<<20), x.MaxBytes)
+	x.Memory = max(cmp.Or(x.Memory, 512<<20), 2*x.MaxBytes)
 	x.Timeout = cmp.Or(x.Timeout, time.Minute)
 	x.Files = cmp.Or(x.Files, 8)
-	x.Cache = cmp.Or(x.Cache, 64<<20)
+	x.Cache = min(cmp.Or(x.Cache, 64<<20), x.Memory/4)
 	x.ChunkCache = cmp.Or(x.ChunkCache, 64<<20)
 	if x.MaxBytes < 1 || x.Memory < 1 || x.Timeout < 0 || x.Files < 1 || x.Cache < 0 || x.ChunkCache < 0 {
 		return x, errors.New("serve: options: want positive limits")
@@ -107,7 +110,7 @@ type Handler struct {
 	options Options
 	files   *files
 	cache   *cache
-	memory  *semaphore.Weighted
+	memory  *budget
 	mux     *http.ServeMux
 	cookie  string
 	viewer  *frontEnd // nil without one
@@ -142,7 +145,8 @@ func newHandler(dir string, o *Options, front *frontEnd) (*Handler, error) {
 			return nil, fmt.Errorf("serve %s: %w", dir, err)
 		}
 	}
-	h := &Handler{options: opts, cache: &cache{limit: opts.Cache}, memory: semaphore.NewWeighted(opts.Memory), mux: http.NewServeMux(), viewer: front}
+	h := &Handler{options: opts, cache: &cache{limit: opts.Cache}, mux: http.NewServeMux(), viewer: front}
+	h.memory = newBudget(opts.Memory, h.cache.clear)
 	h.files = &files{root: root, remote: objects, options: &h.options}
 	h.cookie = cookieName(opts.Token)
 	for _, route := range []string{routeMeta, routeAttr, routeData, routePaths, routeStats} {
@@ -186,6 +190,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		h.problem(out, err)
 		return
 	}
+	admitted(r.Context())
 	if h.welcome(out, r) {
 		return
 	}
@@ -331,44 +336,45 @@ func (h *Handler) reply(w http.ResponseWriter, r *http.Request, name string, q *
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), h.options.Timeout)
 	defer cancel()
-	x, release, err := h.fetch(ctx, name, sig, keep, tag, q)
+	x, held, err := h.fetch(ctx, name, sig, keep, tag, q)
 	if err != nil {
 		return err
 	}
-	defer release()
+	defer held.release()
 	header.Set("Content-Type", x.Type)
 	if x.File != "" {
 		header.Set("Content-Disposition", fmt.Sprintf("attachment; filename=%q", downloadName(name, q.Path, x.File)))
 	}
-	return send(w, r, x, tag, encoding)
+	return h.send(w, r, x, tag, encoding)
 }
 
-// fetch returns a response from the cache or from the file, with its share of the memory.
-func (h *Handler) fetch(ctx context.Context, name string, sig signature, keep bool, tag string, q *request) (x response, release func(), err error) {
-	if x, ok := h.cache.get(tag); keep && ok {
-		return x, func() {}, nil // the memory of the cache
+// fetch returns a response from the cache or from the file, with its share of the memory. It first
+// asks for a small response, because most are small and need not wait for the memory of large ones.
+func (h *Handler) fetch(ctx context.Context, name string, sig signature, keep bool, tag string, q *request) (x response, held *share, err error) {
+	if keep {
+		if x, held, ok := h.cache.get(tag); ok {
+			return x, held, nil
+		}
 	}
-	limit := q.Limit
-	if err := h.memory.Acquire(ctx, limit); err != nil {
-		return x, nil, err
+	for _, limit := range []int64{min(h.memory.limit, q.Limit), q.Limit} {
+		if held, err = h.memory.take(ctx, limit); err != nil {
+			return x, nil, err
+		}
+		part := *q
+		part.Limit = limit
+		if x, err = h.files.answer(ctx, name, sig, keep, &part); err == nil {
+			held.shrink(int64(len(x.Body)))
+			if keep {
+				h.cache.put(tag, x, held)
+			}
+			return x, held, nil
+		}
+		held.release()
+		if limit == q.Limit || problemOf(err).Status != http.StatusRequestEntityTooLarge {
+			break
+		}
 	}
-	x, err = h.load(ctx, name, sig, keep, tag, q)
-	if err != nil {
-		h.memory.Release(limit)
-		return x, nil, err
-	}
-	held := min(int64(len(x.Body)), limit)
-	h.memory.Release(limit - held)
-	return x, func() { h.memory.Release(held) }, nil
-}
-
-// load returns a response from the file for a caller that has acquired the memory.
-func (h *Handler) load(ctx context.Context, name string, sig signature, keep bool, tag string, q *request) (response, error) {
-	x, err := h.files.answer(ctx, name, sig, keep, q)
-	if err == nil && keep {
-		h.cache.put(tag, x)
-	}
-	return x, err
+	return x, nil, err
 }
 
 // downloadName returns a file name for a download: that of the array with the extension of kind.
@@ -397,8 +403,17 @@ func unchanged(r *http.Request, tag string) bool {
 	return false
 }
 
-// send writes a response. Without compression it supports ranges.
-func send(w http.ResponseWriter, r *http.Request, x response, tag, encoding string) error {
+// send writes a response. Without compression it supports ranges. The compressed body is shorter
+// than the response. If there is no memory for it, the response is sent without compression.
+func (h *Handler) send(w http.ResponseWriter, r *http.Request, x response, tag, encoding string) error {
+	if encoding != "" {
+		held := h.memory.try(int64(len(x.Body)))
+		if held == nil {
+			encoding = ""
+		} else {
+			defer held.release()
+		}
+	}
 	if packed, ok := compress(x, encoding); ok {
 		w.Header().Set("Content-Encoding", encoding)
 		w.Header().Set("Etag", `"`+tag+"-"+encoding+`"`)

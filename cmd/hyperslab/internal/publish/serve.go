@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
-	"net/http"
 	"net/netip"
 	"net/url"
 	"os"
@@ -17,7 +16,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/net/netutil"
 
 	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/shell"
@@ -30,12 +28,6 @@ import (
 // tokenVariable contains the token for --auth env. A token in the arguments would be visible to
 // other users of the machine.
 const tokenVariable = "HYPERSLAB_TOKEN"
-
-// maxConnections is the maximum number of connections at a time.
-const maxConnections = 512
-
-// lastReplies is the time for responses in progress after a signal.
-const lastReplies = 300 * time.Millisecond
 
 // serveJob is one run of serve.
 type serveJob struct {
@@ -81,7 +73,7 @@ The server has no encryption; use ssh -L or a proxy with TLS from other machines
 	f.StringVar(&j.auth, "auth", "token", "`KIND` of authentication: token (random), env (token in "+tokenVariable+") or off")
 	f.StringSliceVar(&j.hosts, "host", nil, "host `NAME` of the server in addresses, in addition to localhost; can be repeated")
 	f.StringVar(&j.response, "max-response", "64MiB", "maximum `SIZE` of a response")
-	f.StringVar(&j.memory, "memory", "512MiB", "maximum `SIZE` of all responses together")
+	f.StringVar(&j.memory, "memory", "512MiB", "maximum `SIZE` of all responses together, cached ones too")
 	f.DurationVar(&j.timeout, "timeout", time.Minute, "maximum `TIME` of the work for a response")
 	f.BoolVar(&j.sandbox, "sandbox", true, "read files in isolated processes")
 	f.BoolVar(&j.trusted, "trusted", false, "do not check files, and read URLs by ranges; no sandbox")
@@ -136,30 +128,8 @@ func (j *serveJob) run(ctx context.Context, targets []string) (err error) {
 	if err != nil {
 		return shell.Usagef("--listen %s: %w", j.listen, err)
 	}
-	server := &http.Server{
-		Handler: handler, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 30 * time.Second, IdleTimeout: 2 * time.Minute,
-		MaxHeaderBytes: 128 << 10, BaseContext: func(net.Listener) context.Context { return context.WithoutCancel(ctx) },
-	}
-	server.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelInfo)
-	if opts.Log != nil {
-		server.ErrorLog = slog.NewLogLogger(opts.Log.Handler(), slog.LevelWarn)
-	}
 	j.announce(listener.Addr().String(), opts)
-	stopped := make(chan error, 1)
-	stop := context.AfterFunc(ctx, func() {
-		last, cancel := context.WithTimeout(context.Background(), lastReplies)
-		defer cancel()
-		if server.Shutdown(last) != nil {
-			stopped <- server.Close()
-			return
-		}
-		stopped <- nil
-	})
-	err = server.Serve(netutil.LimitListener(listener, maxConnections))
-	if errors.Is(err, http.ErrServerClosed) && !stop() {
-		return errors.Join(context.Cause(ctx), <-stopped)
-	}
-	return err
+	return handler.Serve(ctx, listener)
 }
 
 // served returns the directory of a local target, and the name of the file if it is one.
