@@ -227,9 +227,13 @@ func contiguous(at, size int) rawMessage {
 
 // oldCase writes a file that build fills, and adds it.
 func (e *emitter) oldCase(name, section string, want []byte, build func(f *oldFile)) error {
+	return e.oldWhole(Case{ID: "hdf5/old/" + name, Object: "/d", Section: hdf5Document + ": " + section, Params: map[string]string{"old": name}}, want, build)
+}
+
+// oldWhole writes a file that build fills, and adds it as c.
+func (e *emitter) oldWhole(c Case, want []byte, build func(f *oldFile)) error {
 	f := newOldFile()
 	build(f)
-	c := Case{ID: "hdf5/old/" + name, Object: "/d", Section: hdf5Document + ": " + section, Params: map[string]string{"old": name}}
 	return e.oldBytes(c, f.finish(), want)
 }
 

@@ -20,7 +20,7 @@ import (
 var hdf5FormatNames = []string{"earliest", "v18", "v114"}
 
 func (e *emitter) hdf5Single() error {
-	for _, add := range []func() error{e.hdf5AllTypes, e.hdf5Spaces, e.hdf5Masks, e.hdf5Indexes, e.hdf5Attributes, e.hdf5Groups, e.hdf5Files, e.hdf5References, e.hdf5Elsewhere, e.hdf5Old, e.hdf5Golden, e.hdf5Current, e.hdf5More} {
+	for _, add := range []func() error{e.hdf5AllTypes, e.hdf5Spaces, e.hdf5Masks, e.hdf5Indexes, e.hdf5Attributes, e.hdf5Groups, e.hdf5Files, e.hdf5References, e.hdf5Elsewhere, e.hdf5Old, e.hdf5Golden, e.hdf5Current, e.hdf5More, e.hdf5Reported} {
 		if err := add(); err != nil {
 			return err
 		}
