@@ -18,6 +18,9 @@ func TestMain(m *testing.M) {
 	if mode := os.Getenv("CROSSCHECK_TEST_READER"); mode == "judge" {
 		limitMemory()
 		os.Exit(crosscheck.ReadBroken(os.Getenv("CROSSCHECK_TEST_LIST")))
+	} else if mode == "mutated" {
+		limitMemory()
+		os.Exit(crosscheck.ReadMutated(os.Getenv("CROSSCHECK_TEST_LIST")))
 	} else if name, ok := strings.CutPrefix(mode, "adapter-"); ok {
 		os.Exit(adapterUnderTest(name))
 	} else if strings.HasPrefix(mode, "write-") {

@@ -157,6 +157,48 @@ func decodeGroup(g *h5.Group) (*hdf5Object, error) {
 	return &hdf5Object{data: b, shape: []int64{int64(len(b))}, item: 1, metadata: map[string]any{"kind": "group", "links": i.Links, "storage": i.Storage.String()}}, nil
 }
 
+// hdf5Numbers returns the elements of a dataset of numbers as the library converts them: in 8 bytes,
+// little-endian, as signed or unsigned integers or as floating-point numbers. It returns nil for
+// other objects, and for types that the library does not convert.
+func hdf5Numbers(path, object string) (b []byte, err error) {
+	f, err := openHDF5File(path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	if kind, err := f.Root().Kind(object); strings.Contains(object, "@") || err != nil || kind != h5.DatasetObject {
+		return nil, nil // an attribute, or a group
+	}
+	o, err := openHDF5(f, object)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, o.Close()) }()
+	d := o.(*h5.Dataset)
+	i, err := d.Info()
+	if err != nil {
+		return nil, err
+	}
+	to := h5.IEEEFloat(8, h5.LittleEndian)
+	switch t := i.Datatype; {
+	case t.Class == h5.Float && t.Size <= 8:
+	case t.Class == h5.Integer && t.Size <= 8 && t.Signed:
+		to = h5.Int(8, h5.LittleEndian)
+	case t.Class == h5.Integer && t.Size <= 8:
+		to = h5.Uint(8, h5.LittleEndian)
+	default:
+		return nil, nil
+	}
+	b = make([]byte, 8*i.Space.NumElems())
+	if len(b) == 0 || i.Space.Kind == h5.Null {
+		return nil, nil
+	}
+	if d.ReadSelection(b, to, h5.All) != nil {
+		return nil, nil // for example a mantissa whose leading bit is always set
+	}
+	return b, nil
+}
+
 // numpyType returns the NumPy name of a type, or "" if NumPy has no such type, and the bytes of an
 // element, or 0 if elements differ in length.
 func numpyType(t h5.Datatype) (name string, item int) {

@@ -28,6 +28,8 @@ type hdf5Misread struct {
 	edgeCut       bool // chunks at the edges are cut to the shape of the dataset
 	packed        bool // stored chunks are placed one after another, without gaps for missing ones
 	columnMajor   bool // the first dimension of a chunk changes fastest
+	currentExtent bool // the chunks of an index are numbered over the current extent
+	unrotated     bool // the chunks of an extensible array are numbered in the order of the dimensions
 }
 
 var hdf5Rules = []rule[hdf5Misread]{
@@ -39,6 +41,8 @@ var hdf5Rules = []rule[hdf5Misread]{
 	{"edge chunks are read as if they were cut to the shape of the dataset", "edge chunk", "III.A.1: all chunks have the size of the layout message, also those that extend beyond the edge", hdf5Misread{edgeCut: true}},
 	{"stored chunks are placed one after another, without gaps for missing chunks", "missing chunk", "III.A.1: the offset in the key determines the position of a chunk; chunks may be missing", hdf5Misread{packed: true}},
 	{"the first dimension of a chunk is read as the one that varies fastest", "axis order", "IV.A.2.b: the last dimension varies fastest", hdf5Misread{columnMajor: true}},
+	{"the chunks of the index are numbered over the current extent", "chunk index", "VII.B to VII.D: an implicit index and the arrays number the chunks of the maximum extent", hdf5Misread{currentExtent: true}},
+	{"the chunks of an extensible array are numbered in the order of the dimensions", "chunk index", "libhdf5, extensible array: the unlimited dimension is the slowest one, whatever its position is", hdf5Misread{unrotated: true}},
 }
 
 // hdf5Stored is a dataset of fixed-size elements as it is stored.
@@ -185,6 +189,11 @@ func (s *hdf5Stored) read(m hdf5Misread) ([]byte, error) {
 					rest /= counts[i]
 				}
 			}
+			if m.currentExtent || m.unrotated {
+				if offset = s.renumbered(offset, m); offset == nil {
+					continue // outside the dataset
+				}
+			}
 			s.put(out, b, offset, m)
 		}
 	}
@@ -194,6 +203,53 @@ func (s *hdf5Stored) read(m hdf5Misread) ([]byte, error) {
 		}
 	}
 	return out, nil
+}
+
+// renumbered returns the offset at which a reader that misreads the order of an index places a
+// chunk, or nil for an offset outside the dataset.
+func (s *hdf5Stored) renumbered(offset []int64, m hdf5Misread) []int64 {
+	dims, most := s.info.Space.Dims, s.info.Space.MaxDims
+	if most == nil {
+		most = dims
+	}
+	extensible := s.info.Index == h5.ExtensibleArray
+	if !extensible && (m.unrotated || s.info.Index != h5.FixedArray && s.info.Index != h5.Implicit) {
+		return offset
+	}
+	order, counts, current := make([]int, 0, len(dims)), make([]int64, len(dims)), make([]int64, len(dims))
+	for i := range dims {
+		current[i] = grid.DivUp(dims[i], s.info.ChunkShape[i])
+		counts[i] = grid.DivUp(max(most[i], dims[i]), s.info.ChunkShape[i])
+		if most[i] == h5.Unlimited { // the slowest dimension, whose count does not matter
+			order = append([]int{i}, order...)
+			counts[i] = current[i]
+		} else {
+			order = append(order, i)
+		}
+	}
+	number := int64(0)
+	for _, i := range order {
+		number = number*counts[i] + offset[i]/s.info.ChunkShape[i]
+	}
+	if m.unrotated {
+		slices.Sort(order)
+	}
+	if m.currentExtent {
+		counts = current
+	}
+	placed := make([]int64, len(dims))
+	for k := len(order) - 1; k >= 0; k-- {
+		i := order[k]
+		placed[i] = number % counts[i] * s.info.ChunkShape[i]
+		number /= counts[i]
+		if placed[i] >= dims[i] {
+			return nil
+		}
+	}
+	if number > 0 {
+		return nil
+	}
+	return placed
 }
 
 // elsewhere reports whether the elements are outside the file.

@@ -12,13 +12,14 @@ import (
 	"slices"
 
 	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/h5/chunkio"
 	"github.com/hyperslab/hyperslab/internal/format/h5file"
 )
 
 // hdf5Reported adds them.
 func (e *emitter) hdf5Reported() error {
 	for _, add := range []func() error{
-		e.reportedChecksums, e.reportedExtents, e.reportedCompounds, e.reportedSharedAttributes, e.reportedStatus, e.reportedDimensions, e.reportedHeaps,
+		e.reportedChecksums, e.reportedExtents, e.reportedCompounds, e.reportedSharedAttributes, e.reportedStatus, e.reportedDimensions, e.reportedHeaps, e.reportedMasks,
 	} {
 		if err := add(); err != nil {
 			return err
@@ -295,4 +296,58 @@ func (e *emitter) reportedHeaps() error {
 		}
 	}
 	return nil
+}
+
+// reportedMasks adds chunks with skipped filters in the chunk indexes of layout version 4.
+func (e *emitter) reportedMasks() error {
+	u2 := h5.Uint(2, h5.LittleEndian)
+	want := plainBytes(u2, 32)
+	for _, x := range []struct {
+		name  string
+		space h5.Dataspace
+		chunk []int64
+	}{
+		{"single", h5.SimpleSpace(4, 8), []int64{4, 8}},
+		{"extensible", h5.Dataspace{Kind: h5.Simple, Dims: []int64{4, 8}, MaxDims: []int64{h5.Unlimited, 8}}, []int64{2, 8}},
+		{"tree", h5.Dataspace{Kind: h5.Simple, Dims: []int64{4, 8}, MaxDims: []int64{h5.Unlimited, h5.Unlimited}}, []int64{2, 8}},
+	} {
+		for mask := uint32(1); mask <= 3; mask++ {
+			o := &h5.DatasetOptions{ChunkShape: x.chunk, Filters: []h5.Filter{h5.Shuffle(), h5.Fletcher32()}}
+			c := reportedCase(fmt.Sprintf("mask-%s-%d", x.name, mask), "IV.A.2.i Data Layout, version 4; VII, filter mask")
+			err := e.hdf5File(c, h5.V110, nil, want, func(f *h5.File) error {
+				d, err := f.Root().CreateDataset("d", u2, x.space, o)
+				if err != nil {
+					return err
+				}
+				err = d.WriteRegion(want, u2, x.space.All())
+				last := want[len(want)-2*int(x.chunk[0]*x.chunk[1]):]
+				stored := last
+				if mask&1 == 0 {
+					stored = shuffled(last, 2)
+				}
+				if mask&2 == 0 {
+					stored = binary.LittleEndian.AppendUint32(bytes.Clone(stored), fletcher32(stored, fletcherFold))
+				}
+				if err == nil {
+					err = chunkio.Store(d, stored, mask, x.space.Dims[0]-x.chunk[0], 0)
+				}
+				return errors.Join(err, d.Close())
+			})
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// shuffled stores the first bytes of all elements, then the second bytes, and so on.
+func shuffled(b []byte, size int) []byte {
+	out := make([]byte, 0, len(b))
+	for j := range size {
+		for i := j; i < len(b); i += size {
+			out = append(out, b[i])
+		}
+	}
+	return out
 }

@@ -2,10 +2,14 @@ package crosscheck
 
 import (
 	"bytes"
+	"encoding/binary"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/hyperslab/hyperslab/h5"
 )
 
 // TestMisread_hdf5 checks that every dataset read from its stored chunks gives the bytes of the
@@ -50,6 +54,42 @@ func TestMisread_hdf5(t *testing.T) {
 		require.Positive(t, named[r.name], "no explanation contains the rule: %s", r.name)
 	}
 	require.Greater(t, rebuilt, 20)
+}
+
+// TestMisread_fletcher32 checks that the checksums of the library have the form of this package,
+// and that for each misread form at least one vector has another checksum.
+func TestMisread_fletcher32(t *testing.T) {
+	t.Parallel()
+	dir, m := Corpus(t)
+	caught := make(map[string]string)
+	checked := 0
+	for _, c := range inAreas(m, "hdf5") {
+		if c.Must == Refuse || !strings.Contains(c.ID, "fletcher32") {
+			continue
+		}
+		s, err := loadStored(filepath.Join(dir, c.Path), c.Object)
+		require.NoError(t, err, c.ID)
+		if s == nil || len(s.info.Filters) == 0 || s.info.Filters[len(s.info.Filters)-1].ID != h5.FilterFletcher32 {
+			continue // the checksum is not that of the stored bytes
+		}
+		for _, k := range s.chunks {
+			if k.FilterMask>>(len(s.info.Filters)-1)&1 != 0 || s.info.PlainEdges && s.partial(&k) {
+				continue
+			}
+			data, stored := k.data[:len(k.data)-4], binary.LittleEndian.Uint32(k.data[len(k.data)-4:])
+			require.Equal(t, stored, fletcher32(data, fletcherFold), c.ID)
+			checked++
+			for _, r := range fletcherRules {
+				if fletcher32(data, r.m) != stored {
+					caught[r.name] = c.ID
+				}
+			}
+		}
+	}
+	require.Greater(t, checked, 50)
+	for _, r := range fletcherRules {
+		require.NotEmpty(t, caught[r.name], "no vector detects: %s", r.name)
+	}
 }
 
 // TestHDF5_filterStages checks that the explanation names the first filter that a reader did not
