@@ -2,6 +2,7 @@ package hyperslab_test
 
 import (
 	"context"
+	"expvar"
 	"fmt"
 	"log"
 	"os"
@@ -132,4 +133,22 @@ func ExampleCompare() {
 		fmt.Println(d.Path, d.Array.Diffs[0].Index, d.Array.Diffs[0].A, d.Array.Diffs[0].B)
 	}
 	// Output: /depth [1] 4 5
+}
+
+func ExampleReadCounters() {
+	// GET /debug/vars then shows the counters. A collector of Prometheus reads the same struct.
+	expvar.Publish("hyperslab", expvar.Func(func() any { return hyperslab.ReadCounters() }))
+
+	before := hyperslab.ReadCounters()
+	a, err := hyperslab.Open(context.Background(), "testdata/etopo120.h5:/ROSE", nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer a.Close()
+	if _, err := ndarray.ReadAll[float32](context.Background(), a); err != nil {
+		log.Fatal(err)
+	}
+	after := hyperslab.ReadCounters()
+	fmt.Println(after.Reads-before.Reads, "read of", after.BytesRead-before.BytesRead, "bytes")
+	// Output: 1 read of 64800 bytes
 }

@@ -4,6 +4,7 @@ package hyperslab
 
 import (
 	"context"
+	"log/slog"
 
 	"github.com/hyperslab/hyperslab/internal/format/detect"
 	"github.com/hyperslab/hyperslab/internal/tree"
@@ -80,6 +81,10 @@ type OpenOptions struct {
 	// refuses locks. Another program can then change the file while it is read. It may be nil.
 	Unlocked func(file string, err error)
 
+	// Logger receives a record of the opening and of each read and write of the array, or of the
+	// arrays of the tree; see ndarray.Array.SetLogger. Nil: no records.
+	Logger *slog.Logger
+
 	// Shards are directories with the other parts of a bcolz array or a sparse b2nd array, which
 	// `hyperslab cp --split` writes. The location is the first part. They do not go with Write,
 	// Durable and Library, and only Open uses them.
@@ -99,7 +104,7 @@ func (o *OpenOptions) internal() *opened.Options {
 			DType: x.DType, Metadata: x.Metadata, Write: x.Write, Lock: x.Lock, Durable: x.Durable, AllowLossy: x.AllowLossy,
 			Library: x.Library, ExternalDir: x.ExternalDir, Missing: x.Missing, Unlocked: x.Unlocked,
 		},
-		Shards: x.Shards, Untrusted: x.Untrusted.internal(),
+		Shards: x.Shards, Untrusted: x.Untrusted.internal(), Logger: x.Logger,
 	}
 }
 

@@ -29,12 +29,14 @@ package h5
 import "C"
 
 import (
+	"context"
 	"fmt"
 	"sync"
 	"sync/atomic"
 	"syscall"
 
 	"github.com/hyperslab/hyperslab/internal/cmem"
+	"github.com/hyperslab/hyperslab/internal/meter"
 )
 
 var lib struct {
@@ -76,7 +78,11 @@ func lock() {
 	if reentrant() {
 		return
 	}
-	lib.mu.Lock()
+	if !lib.mu.TryLock() {
+		end := meter.Library.Begin(context.Background())
+		lib.mu.Lock()
+		end()
+	}
 	cmem.EnterHDF5()
 	if !lib.started {
 		lib.started = true

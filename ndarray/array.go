@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"log/slog"
 	"math"
 	"strings"
 	"sync"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/hyperslab/hyperslab/internal/errs"
 	"github.com/hyperslab/hyperslab/internal/grid"
+	"github.com/hyperslab/hyperslab/internal/meter"
 )
 
 // Array is an open n-dimensional array. Any number of goroutines may call its methods at the same
@@ -24,6 +26,9 @@ type Array struct {
 	state   atomic.Pointer[state] // replaced by Resize
 	workers atomic.Int32          // of SetWorkers; 0: GOMAXPROCS
 	changes atomic.Int64          // see LossyChanges
+
+	log   atomic.Pointer[slog.Logger] // of SetLogger; may be nil
+	count *meter.Shard
 
 	mu     sync.RWMutex // read-locked during every call of the backend, locked by Close
 	closed bool
@@ -59,7 +64,7 @@ func New(b Backend) (*Array, error) {
 	if err != nil {
 		return nil, Wrap("open", m.Path, err)
 	}
-	a := &Array{backend: b}
+	a := &Array{backend: b, count: meter.Next()}
 	a.state.Store(&state{meta: m, grid: g})
 	return a, nil
 }
@@ -134,7 +139,9 @@ func (a *Array) Read(ctx context.Context, dst []byte, r Region) error {
 // ReadRegion is Read with the parameters of Backend.ReadRegion, for backends that read an Array. At
 // most workers goroutines of the call decode; below 1 means GOMAXPROCS.
 func (a *Array) ReadRegion(ctx context.Context, dst []byte, r Region, workers int) error {
-	return a.use("read", func() error {
+	const op = "read"
+	o := a.begin(ctx, meter.Read)
+	return a.didRead(o, op, int64(len(dst)), a.use(op, func() error {
 		if err := a.checkAccess(ctx, len(dst), r); err != nil {
 			return err
 		}
@@ -142,7 +149,7 @@ func (a *Array) ReadRegion(ctx context.Context, dst []byte, r Region, workers in
 			return nil
 		}
 		return a.backend.ReadRegion(ctx, dst, r, max(workers, 0))
-	})
+	}))
 }
 
 // Write replaces the elements of r with src, in row-major order and native byte order. len(src)
@@ -160,7 +167,9 @@ func (a *Array) Write(ctx context.Context, src []byte, r Region) error {
 
 // write is Write on at most workers goroutines; 0 means GOMAXPROCS.
 func (a *Array) write(ctx context.Context, src []byte, r Region, workers int) error {
-	return a.use("write", func() error {
+	const op = "write"
+	o := a.begin(ctx, meter.Write)
+	return a.didWrite(o, op, int64(len(src)), a.use(op, func() error {
 		w, err := a.writer()
 		if err != nil {
 			return err
@@ -172,7 +181,7 @@ func (a *Array) write(ctx context.Context, src []byte, r Region, workers int) er
 			return nil
 		}
 		return w.WriteRegion(ctx, src, r, workers)
-	})
+	}))
 }
 
 // ReadStrings fills dst with the elements of r, in row-major order, of an array whose elements have
@@ -181,13 +190,16 @@ func (a *Array) write(ctx context.Context, src []byte, r Region, workers int) er
 //
 // It returns ErrType for an array of elements of a fixed size, and the errors of Read.
 func (a *Array) ReadStrings(ctx context.Context, dst []string, r Region) error {
-	return a.use("read", func() error {
+	const op = "read"
+	o := a.begin(ctx, meter.Read)
+	err := a.use(op, func() error {
 		s, err := ability[StringReader](a, false)
 		if err := errors.Join(a.checkStrings(ctx, len(dst), r), err); err != nil || len(dst) == 0 {
 			return err
 		}
 		return s.ReadStrings(ctx, dst, r)
 	})
+	return a.didRead(o, op, stringBytes(dst), err)
 }
 
 // WriteStrings replaces the elements of r with src, in row-major order, in an array whose elements
@@ -197,7 +209,9 @@ func (a *Array) ReadStrings(ctx context.Context, dst []string, r Region) error {
 // It returns ErrType for an array of elements of a fixed size, ErrValue with the index of an
 // element that is not of the array's type, and the errors of Write.
 func (a *Array) WriteStrings(ctx context.Context, src []string, r Region) error {
-	return a.use("write", func() error {
+	const op = "write"
+	o := a.begin(ctx, meter.Write)
+	return a.didWrite(o, op, stringBytes(src), a.use(op, func() error {
 		w, err := ability[StringWriter](a, true)
 		if err := errors.Join(a.checkStrings(ctx, len(src), r), err); err != nil || len(src) == 0 {
 			return err
@@ -211,7 +225,7 @@ func (a *Array) WriteStrings(ctx context.Context, src []string, r Region) error 
 			}
 		}
 		return w.WriteStrings(ctx, src, r)
-	})
+	}))
 }
 
 func (a *Array) checkStrings(ctx context.Context, have int, r Region) error {
@@ -395,7 +409,11 @@ func (a *Array) Close() error {
 		return a.wrap("close", ErrClosed)
 	}
 	a.closed = true
-	return a.wrap("close", a.backend.Close())
+	err := a.wrap("close", a.backend.Close())
+	if log := a.log.Load(); log != nil {
+		record(context.Background(), log, "close", err, slog.String("array", a.m().Path))
+	}
+	return err
 }
 
 // use runs f while the backend is protected from Close.

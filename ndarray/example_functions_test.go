@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"log"
+	"log/slog"
+	"os"
 	"sync/atomic"
 	"time"
 
@@ -505,6 +507,23 @@ func ExampleArray_SetWorkers() {
 	a.SetWorkers(2)
 	fmt.Println(ndarray.ReadAll[bool](context.Background(), a))
 	// Output: [false false] <nil>
+}
+
+func ExampleArray_SetLogger() {
+	ctx := context.Background()
+	a := matrix()
+	defer a.Close()
+	noTimes := func(_ []string, x slog.Attr) slog.Attr {
+		if x.Key == slog.TimeKey || x.Key == "duration" {
+			return slog.Attr{}
+		}
+		return x
+	}
+	a.SetLogger(slog.New(slog.NewTextHandler(os.Stdout, &slog.HandlerOptions{Level: slog.LevelDebug, ReplaceAttr: noTimes})))
+	_, _ = ndarray.ReadAll[int32](ctx, a)
+	// Output:
+	// level=DEBUG msg=read array="" bytes=48
+	// level=DEBUG msg=close array=""
 }
 
 func ExampleAs() {

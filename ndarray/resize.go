@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"github.com/hyperslab/hyperslab/internal/grid"
+	"github.com/hyperslab/hyperslab/internal/meter"
 )
 
 // Resize changes the shape at the far end of each dimension. Elements in both shapes keep their
@@ -30,12 +31,14 @@ func (a *Array) Resize(ctx context.Context, shape []int64) error {
 //
 // It returns ErrSize with both lengths, and the errors of Resize and Write.
 func (a *Array) Append(ctx context.Context, axis int, src []byte) error {
-	return a.change("append to", func() error {
+	const op = "append to"
+	o := a.begin(ctx, meter.Write)
+	return a.didWrite(o, op, int64(len(src)), a.change(op, func() error {
 		if b, ok := As[Appender](a.backend); ok && axis == 0 {
 			return a.appendLocked(ctx, b, src)
 		}
 		return a.insertLocked(ctx, axis, atEnd, int64(len(src)), a.bytesWriter(ctx, src))
-	})
+	}))
 }
 
 // appendLocked adds rows as one change.
@@ -65,9 +68,11 @@ func (a *Array) appendLocked(ctx context.Context, b Appender, src []byte) error 
 //
 // It returns ErrRegion for an index out of range, and the errors of Append.
 func (a *Array) Insert(ctx context.Context, axis int, at int64, src []byte) error {
-	return a.change("insert into", func() error {
+	const op = "insert into"
+	o := a.begin(ctx, meter.Write)
+	return a.didWrite(o, op, int64(len(src)), a.change(op, func() error {
 		return a.insertLocked(ctx, axis, at, int64(len(src)), a.bytesWriter(ctx, src))
-	})
+	}))
 }
 
 // Delete removes n indexes of an axis from index at on. Later elements move towards the start, in
@@ -113,7 +118,8 @@ func Append[T any](ctx context.Context, a *Array, axis int, src []T) error {
 		if err != nil {
 			return a.wrap(op, err)
 		}
-		return a.change(op, func() error {
+		o := a.begin(ctx, meter.Write)
+		return a.didWrite(o, op, stringBytes(strs), a.change(op, func() error {
 			return a.insertLocked(ctx, axis, atEnd, int64(len(strs)), func(r Region) error {
 				w, err := ability[StringWriter](a, true)
 				if err != nil {
@@ -121,7 +127,7 @@ func Append[T any](ctx context.Context, a *Array, axis int, src []T) error {
 				}
 				return w.WriteStrings(ctx, strs, r)
 			})
-		})
+		}))
 	}
 	return moveOut(a, op, src, func(b []byte) error { return a.Append(ctx, axis, b) })
 }

@@ -12,6 +12,7 @@ import (
 	"slices"
 
 	"github.com/hyperslab/hyperslab/internal/grid"
+	"github.com/hyperslab/hyperslab/internal/meter"
 )
 
 // boxBytes is the maximum size in bytes of a box that covers selected elements.
@@ -23,13 +24,15 @@ const boxBytes = 4 << 20
 //
 // It returns the errors of Selection.Shape and of Read.
 func (a *Array) Take(ctx context.Context, dst []byte, s Selection) error {
-	return a.use("take from", func() error {
+	const op = "take from"
+	o := a.begin(ctx, meter.Read)
+	return a.didRead(o, op, int64(len(dst)), a.use(op, func() error {
 		p, err := a.pick(ctx, len(dst), s)
 		if err != nil || p.count == 0 {
 			return err
 		}
 		return a.takePicked(ctx, dst, p, a.limit())
-	})
+	}))
 }
 
 // takePicked fills dst. p must select at least one element.
@@ -52,7 +55,9 @@ func (a *Array) takePicked(ctx context.Context, dst []byte, p picked, workers in
 //
 // It returns the errors of Selection.Shape and of Write.
 func (a *Array) Put(ctx context.Context, src []byte, s Selection) error {
-	return a.use("put to", func() error {
+	const op = "put to"
+	o := a.begin(ctx, meter.Write)
+	return a.didWrite(o, op, int64(len(src)), a.use(op, func() error {
 		w, err := a.writer()
 		if err != nil {
 			return err
@@ -73,7 +78,7 @@ func (a *Array) Put(ctx context.Context, src []byte, s Selection) error {
 			b.each(func(inBox, inBuffer, n int) { copy(b.data[inBox:inBox+n], src[inBuffer:]) })
 			return w.WriteRegion(ctx, b.data, b.region, a.limit())
 		})
-	})
+	}))
 }
 
 // pick resolves s and checks it, the buffer and the context.

@@ -63,6 +63,7 @@ func View(a *Array, s Selection) (*Array, error) {
 	out, err := New(b)
 	if err == nil {
 		out.workers.Store(a.workers.Load())
+		out.log.Store(a.log.Load())
 	}
 	return out, err
 }

@@ -44,7 +44,7 @@ func (o *Object) kind(ctx context.Context, url string) string {
 	}
 	r.Header.Set("User-Agent", "hyperslab")
 	o.count.requests.Add(1)
-	o.c.count.requests.Add(1)
+	o.c.requested()
 	h, err := (&webTarget{o.c, url}).send(r)
 	if err != nil {
 		return ""

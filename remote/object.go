@@ -11,6 +11,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/hyperslab/hyperslab/internal/meter"
 )
 
 // Object is an open remote object.
@@ -159,8 +161,7 @@ func (o *Object) demand(at, last int64) *block {
 	if !mine {
 		select {
 		case <-b.ready:
-			o.count.hits.Add(1)
-			o.c.count.hits.Add(1)
+			o.hit()
 		default:
 			o.miss()
 		}
@@ -191,6 +192,13 @@ func (o *Object) demand(at, last int64) *block {
 func (o *Object) miss() {
 	o.count.misses.Add(1)
 	o.c.count.misses.Add(1)
+	meter.CacheMisses.Add(1)
+}
+
+func (o *Object) hit() {
+	o.count.hits.Add(1)
+	o.c.count.hits.Add(1)
+	meter.CacheHits.Add(1)
 }
 
 // blocks returns the number of blocks of the object.

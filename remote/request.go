@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/hyperslab/hyperslab/internal/chunked/readahead"
+	"github.com/hyperslab/hyperslab/internal/meter"
 )
 
 // target makes the requests for an object.
@@ -66,7 +67,7 @@ func (o *Object) get(ctx context.Context, off, n int64) (h *http.Response, body 
 	if got := o.count.requests.Add(1); got > c.o.MaxRequests {
 		return nil, nil, nil, fmt.Errorf("%w: more than %d requests", ErrLimit, c.o.MaxRequests)
 	}
-	c.count.requests.Add(1)
+	c.requested()
 	limit := c.o.Timeout * time.Duration(1+n/perTimeout)
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("%w: no complete answer in %v", errTimeout, limit))
 	defer func() {
@@ -121,6 +122,7 @@ type counted struct {
 func (b *counted) Read(p []byte) (int, error) {
 	n, err := b.r.Read(p)
 	b.o.c.count.bytes.Add(int64(n))
+	meter.RequestBytes.Add(int64(n))
 	if over := b.o.count.bytes.Add(int64(n)) - b.o.c.o.MaxBytes; over > 0 {
 		// io.ReadFull drops an error that comes with the last byte, so withhold at least one.
 		return n - int(min(over, int64(n))), fmt.Errorf("%w: more than %d bytes received", ErrLimit, b.o.c.o.MaxBytes)

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"sync/atomic"
 	"time"
+
+	"github.com/hyperslab/hyperslab/internal/meter"
 )
 
 // Stats are the counters of a Client.
@@ -32,6 +34,12 @@ func (s Stats) String() string {
 		text += fmt.Sprintf(", %d objects whose changes cannot be detected", s.Unverified)
 	}
 	return text
+}
+
+// requested counts a request.
+func (c *Client) requested() {
+	c.count.requests.Add(1)
+	meter.Requests.Add(1)
 }
 
 type counters struct{ requests, retries, bytes, hits, misses, diskHits, diskErrors, unverified, waited atomic.Int64 }

@@ -135,7 +135,7 @@ func (u *upload) call(ctx context.Context, method, query string, header http.Hea
 	}
 	err = u.c.repeat(ctx, nil, func() error {
 		attempts++
-		u.c.count.requests.Add(1)
+		u.c.requested()
 		limit := u.c.o.Timeout * time.Duration(1+size/perTimeout)
 		once, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("%w: no complete answer in %v", errTimeout, limit))
 		defer cancel()

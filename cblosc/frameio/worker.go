@@ -11,6 +11,7 @@ import (
 	"github.com/hyperslab/hyperslab/cblosc"
 	"github.com/hyperslab/hyperslab/internal/chunked"
 	"github.com/hyperslab/hyperslab/internal/chunked/budget"
+	"github.com/hyperslab/hyperslab/internal/meter"
 )
 
 // worker holds the context and the buffers of one goroutine that reads chunks. While it is idle,
@@ -23,6 +24,8 @@ type worker struct {
 	twin bool     // src is a twin and must be closed with the worker
 	hint *hint    // slot to return to; nil while idle
 	held *mapping // mapping in use; nil while idle
+
+	count *meter.Shard
 }
 
 // workerPool holds idle workers in slots, which goroutines take and fill without a lock. A
@@ -68,7 +71,7 @@ func (s *workerPool) take() (*worker, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &worker{d: d, src: s.src, hint: h}
+	w := &worker{d: d, src: s.src, hint: h, count: meter.Next()}
 	if file, ok := s.src.(*fileSource); ok && s.made.Add(1) > 1 { // the first worker uses the frame's file
 		if again := file.again(); again != file {
 			w.src, w.twin = again, true
@@ -145,7 +148,10 @@ func (s *workerPool) reading(ctx context.Context, need int64, f func(*worker) er
 		return err
 	}
 	defer grant.Release()
-	return s.with(f)
+	return s.with(func(w *worker) error {
+		w.count.Chunks.Add(1)
+		return f(w)
+	})
 }
 
 // returned returns b if an idle worker may keep it. Otherwise it makes b available to other readers

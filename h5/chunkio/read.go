@@ -17,6 +17,7 @@ import (
 	"github.com/hyperslab/hyperslab/internal/chunked/budget"
 	"github.com/hyperslab/hyperslab/internal/errs"
 	"github.com/hyperslab/hyperslab/internal/grid/boxes"
+	"github.com/hyperslab/hyperslab/internal/meter"
 )
 
 // A reader is the state of one worker.
@@ -26,6 +27,7 @@ type reader struct {
 	q *chunked.Piece
 	*work
 	stats Stats
+	done  int64 // chunks
 }
 
 func (c *call) read(ctx context.Context, dst []byte) (Stats, error) {
@@ -52,6 +54,7 @@ func (c *call) read(ctx context.Context, dst []byte) (Stats, error) {
 		mu.Lock()
 		stats.add(&r.stats)
 		mu.Unlock()
+		r.count.Chunks.Add(r.done - r.stats.Missing)
 		r.put()
 		return nil
 	}
@@ -77,12 +80,18 @@ func (r *reader) within(ctx context.Context, dst []byte) error {
 	}
 	defer grant.Release()
 	defer r.free()
-	return r.read(dst)
+	err = r.read(dst)
+	if err == nil {
+		r.done++
+	}
+	return err
 }
 
 // work contains the buffers of a worker. They are reused by later calls, because allocating new
 // memory costs as much as reading a chunk.
 type work struct {
+	count *meter.Shard
+
 	raw     []byte // a stored chunk
 	data    []byte // a decoded chunk, or a piece of one
 	encoded []byte // a chunk to store
@@ -106,7 +115,7 @@ func (w *work) put() {
 
 // buffers contains idle buffers until the garbage collector frees them. They have at most
 // budget.Small bytes.
-var buffers = sync.Pool{New: func() any { return new(work) }}
+var buffers = sync.Pool{New: func() any { return &work{count: meter.Next()} }}
 
 // fillValue returns an element of a chunk that is not stored, in the caller's datatype.
 func (c *call) fillValue() []byte {

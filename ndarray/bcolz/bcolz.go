@@ -23,6 +23,7 @@ import (
 	"github.com/hyperslab/hyperslab/internal/format/bcolztree"
 	"github.com/hyperslab/hyperslab/internal/grid"
 	"github.com/hyperslab/hyperslab/internal/grid/boxes"
+	"github.com/hyperslab/hyperslab/internal/meter"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -383,6 +384,7 @@ func (b *backend) readFileOf(ctx context.Context, tree *bcolztree.Array, dst []b
 	if err != nil {
 		return err
 	}
+	meter.Next().Chunks.Add(int64(len(chunks)))
 	defer func() {
 		for _, c := range chunks {
 			budget.Put(c.Data)

@@ -7,6 +7,8 @@ import (
 	"sync/atomic"
 
 	"golang.org/x/sync/semaphore"
+
+	"github.com/hyperslab/hyperslab/internal/meter"
 )
 
 // Default is the default limit in bytes. It is sufficient for 16 HDF5 chunks of 4 MiB.
@@ -53,13 +55,25 @@ func Acquire(ctx context.Context, n int64) (Grant, error) {
 	}
 	b := current.Load()
 	g := Grant{b, min(n, b.limit)}
-	if err := b.free.Acquire(ctx, g.n); err != nil {
+	if err := g.wait(ctx); err != nil {
 		return Grant{}, err
 	}
 	now := held.Add(g.n)
 	for old := peak.Load(); now > old && !peak.CompareAndSwap(old, now); old = peak.Load() {
 	}
 	return g, nil
+}
+
+// wait waits until the bytes of the grant are available.
+func (g Grant) wait(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if g.from.free.TryAcquire(g.n) {
+		return nil
+	}
+	defer meter.Memory.Begin(ctx)()
+	return g.from.free.Acquire(ctx, g.n)
 }
 
 // Release returns the bytes. It must be called once.

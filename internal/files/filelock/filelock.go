@@ -19,6 +19,7 @@ import (
 
 	"github.com/hyperslab/hyperslab/internal/errs"
 	"github.com/hyperslab/hyperslab/internal/files/regularfile"
+	"github.com/hyperslab/hyperslab/internal/meter"
 )
 
 // ErrLocked means that another writer holds the lock of a file for longer than the caller waits.
@@ -598,6 +599,7 @@ type waiting struct {
 	Options
 	ctx    context.Context
 	cancel context.CancelCauseFunc // nil before begin
+	waited func()                  // ends the wait for the counters; nil before begin
 	path   string
 	limit  time.Duration // Policy.Wait
 	within bool          // the lock is shared: see Enter
@@ -629,6 +631,9 @@ func (w *waiting) end() {
 	if w.notice != nil {
 		w.notice.Stop()
 	}
+	if w.waited != nil {
+		w.waited()
+	}
 	if w.cancel != nil {
 		w.cancel(nil)
 	}
@@ -640,6 +645,7 @@ func (w *waiting) begin(by string) {
 	if w.cancel != nil {
 		return
 	}
+	w.waited = meter.Locks.Begin(w.ctx)
 	w.ctx, w.cancel = context.WithCancelCause(w.ctx)
 	if w.limit > 0 {
 		outer := w.cancel

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"time"
 
 	"github.com/hyperslab/hyperslab/internal/files/filelock"
@@ -26,6 +27,7 @@ type Options struct {
 	tree.ArrayOptions
 	Shards    []string
 	Untrusted *Untrusted
+	Logger    *slog.Logger
 }
 
 // Untrusted are the rules for an untrusted file: Untrusted of package hyperslab, which documents
@@ -56,8 +58,10 @@ func Array(ctx context.Context, location string, o *Options) (*ndarray.Array, er
 	if o.Untrusted != nil {
 		op, open = "open untrusted", untrustedArray
 	}
-	a, err := open(ctx, location, *o)
-	return a, ndarray.Wrap(op, urlfile.Redact(location), err)
+	return logged(ctx, o.Logger, op, location, func() (*ndarray.Array, error) {
+		a, err := open(ctx, location, *o)
+		return a, ndarray.Wrap(op, urlfile.Redact(location), err)
+	})
 }
 
 func trustedArray(ctx context.Context, location string, o Options) (*ndarray.Array, error) {
@@ -136,17 +140,24 @@ func shardSource(file, format string, o *Options) (*tree.Source, error) {
 // Reader opens an array of an untrusted file of size bytes that r reads. l is its location in
 // messages.
 func Reader(ctx context.Context, r io.ReaderAt, size int64, l locate.Location, o *Options) (*ndarray.Array, error) {
+	const op = "open untrusted"
 	at := l.String()
+	return logged(ctx, o.Logger, op, at, func() (*ndarray.Array, error) {
+		a, err := readerArray(ctx, r, size, l, o)
+		return a, ndarray.Wrap(op, at, err)
+	})
+}
+
+func readerArray(ctx context.Context, r io.ReaderAt, size int64, l locate.Location, o *Options) (*ndarray.Array, error) {
 	trust, err := o.checkUntrusted(ctx)
 	if err != nil {
-		return nil, ndarray.Wrap("open untrusted", at, err)
+		return nil, err
 	}
 	s, err := tree.Reader(ctx, r, size, l.File, trust)
 	if err != nil {
-		return nil, ndarray.Wrap("open untrusted", at, err)
+		return nil, err
 	}
-	a, err := untrustedArrayIn(ctx, s, l.Object, o)
-	return a, ndarray.Wrap("open untrusted", at, err)
+	return untrustedArrayIn(ctx, s, l.Object, o)
 }
 
 // checkUntrusted checks the options for an untrusted file, and returns the rules for it.

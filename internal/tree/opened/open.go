@@ -9,10 +9,13 @@ import (
 	"io"
 	"io/fs"
 	"iter"
+	"runtime/trace"
+	"time"
 
 	"github.com/hyperslab/hyperslab/internal/format/detect"
 	"github.com/hyperslab/hyperslab/internal/location/locate"
 	"github.com/hyperslab/hyperslab/internal/location/urlfile"
+	"github.com/hyperslab/hyperslab/internal/meter"
 	"github.com/hyperslab/hyperslab/internal/tree"
 	"github.com/hyperslab/hyperslab/internal/tree/isolated"
 	"github.com/hyperslab/hyperslab/internal/tree/opener"
@@ -48,13 +51,21 @@ func List(ctx context.Context, location string, o *Options, w WalkOptions) iter.
 // openTree opens the tree at a location. op is the operation in messages. whole is set if a file at
 // a URL is read as a whole if it is small.
 func openTree(ctx context.Context, location string, o *Options, op string, whole bool) (t *Tree, err error) {
+	defer trace.StartRegion(ctx, meter.Open).End()
+	began := time.Now()
 	if o.Untrusted != nil {
 		op += " untrusted"
 		t, err = untrustedTree(ctx, location, o)
 	} else {
 		t, err = trustedTree(ctx, location, o, whole)
 	}
-	return t, ndarray.Wrap(op, urlfile.Redact(location), err)
+	err = ndarray.Wrap(op, urlfile.Redact(location), err)
+	record(ctx, o.Logger, op, location, began, err)
+	if err != nil {
+		return nil, err
+	}
+	t.Logger = o.Logger
+	return t, nil
 }
 
 func trustedTree(ctx context.Context, location string, o *Options, whole bool) (*Tree, error) {

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"log/slog"
 
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/internal/blosc/stores"
@@ -27,6 +28,7 @@ type Tree struct {
 	Untrusted bool
 
 	Arrays tree.ArrayOptions // for Array
+	Logger *slog.Logger      // of arrays; may be nil
 }
 
 var _ tree.Tree = (*Tree)(nil)
@@ -103,8 +105,10 @@ func (t *Tree) Metadata(ctx context.Context, path string) (tree.Metadata, error)
 func (t *Tree) Array(ctx context.Context, path string, references bool) (*ndarray.Array, error) {
 	o := t.Arrays
 	o.References = references
-	a, err := tree.NewArray(t.Open(ctx, path, &o))
-	return a, t.wrap("open", t.at(path), err)
+	return logged(ctx, t.Logger, "open", t.at(path), func() (*ndarray.Array, error) {
+		a, err := tree.NewArray(t.Open(ctx, path, &o))
+		return a, t.wrap("open", t.at(path), err)
+	})
 }
 
 // HDF5 returns the open HDF5 file, or nil for another format and a file that a worker reads.
