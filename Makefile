@@ -82,7 +82,7 @@ nightly: ## everything that takes too long for .ci/run; LANES="sanitize crash" s
 .PHONY: gonum
 gonum: deps vendor modules ## the tests of h5 against gonum.org/v1/hdf5, both on our libhdf5
 	CGO_CFLAGS="-O2 -g -I$(lib_dir)" CGO_LDFLAGS="-L$(lib_dir)/gonum -L$(lib_dir) -lpthread -ldl -lm" \
-		$(GO) test -tags gonum -run Gonum ./h5
+		$(GO) test -tags gonum -run Gonum ./h5 ./examples/vald ./examples/weaviate
 
 .PHONY: conformance
 conformance: deps vendor modules ## every test file of HDF5, word for word with its h5dump: a verdict each

@@ -1,0 +1,3 @@
+// Package annfile writes files like those of ann-benchmarks.com, which benchmarks of vector
+// databases read.
+package annfile
