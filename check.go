@@ -1,4 +1,4 @@
-// Verification, recovery and repair of files.
+// Verification, recovery and repair of files, and the layout for reads over a network.
 
 package hyperslab
 
@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/hyperslab/hyperslab/internal/hdf5/h5cloud"
+	"github.com/hyperslab/hyperslab/internal/location/urlfile"
 	"github.com/hyperslab/hyperslab/internal/recovery"
 	"github.com/hyperslab/hyperslab/internal/verify"
 	"github.com/hyperslab/hyperslab/ndarray"
@@ -364,4 +366,54 @@ func (p *RepairPlan) Reverse() *RepairPlan { return publicPlan(p.internal().Reve
 func (p *RepairPlan) Apply(ctx context.Context, dst, src string, o *ApplyOptions) error {
 	x := orZero(o)
 	return p.internal().Apply(ctx, dst, src, x.Overwrite, x.Lock)
+}
+
+// CloudReport is the layout of an HDF5 file for reads over a network.
+type CloudReport struct {
+	Bytes         int64 // of the file
+	MetadataBytes int64
+	Requests      int   // requests of up to 4 MiB that read all metadata
+	PageSize      int64 // bytes of a page of paged file space; 0 without pages
+	Arrays        []CloudArray
+	Problems      []CloudProblem
+}
+
+// CloudArray is the layout of a dataset.
+type CloudArray struct {
+	Path        string
+	Shape       []int64
+	Bytes       int64 // of the elements in memory
+	StoredBytes int64
+	ChunkShape  []int64 // nil without chunks
+	ChunkBytes  int64   // of a chunk in memory
+	Chunks      int64   // stored chunks
+}
+
+// CloudProblem is a property that makes reads over a network slow: the number of requests for the
+// metadata of the file, or the bytes of the chunks of a dataset.
+type CloudProblem struct {
+	Object      string // path of the dataset; "" for the metadata
+	Got         int64
+	Least, Most int64 // bounds of a good layout
+}
+
+// CheckCloud reports whether the layout of an HDF5 file or URL suits reads from an object store:
+// all metadata in at most 3 requests, and chunks of 2 MiB to 16 MiB. It reads metadata only. The
+// command `hyperslab repack --cloud` writes such a layout.
+//
+// It returns ndarray.ErrNotFound, ErrFormat for a file that is not HDF5, ErrCorrupt, and the
+// context's error.
+func CheckCloud(ctx context.Context, file string) (*CloudReport, error) {
+	x, err := h5cloud.ExamineFile(ctx, file)
+	if err != nil {
+		return nil, ndarray.Wrap("examine", urlfile.Redact(file), err)
+	}
+	r := &CloudReport{Bytes: x.Size, MetadataBytes: x.Metadata.Bytes, Requests: x.Metadata.Requests, PageSize: x.PageSize}
+	for _, a := range x.Arrays {
+		r.Arrays = append(r.Arrays, CloudArray(a))
+	}
+	for _, p := range x.Problems {
+		r.Problems = append(r.Problems, CloudProblem(p))
+	}
+	return r, nil
 }

@@ -1,12 +1,19 @@
-// CopyTree copies all arrays, groups and attributes from one place to another, in any format.
-// Before it writes, it finds everything that the target cannot represent.
+// Copies: CopyTree between any formats, CopyObjects between HDF5 files, and references to chunks.
 
 package hyperslab
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 
+	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/internal/draft"
+	"github.com/hyperslab/hyperslab/internal/hdf5/h5copy"
+	"github.com/hyperslab/hyperslab/internal/hdf5/h5objects"
+	"github.com/hyperslab/hyperslab/internal/hdf5/kerchunk"
+	"github.com/hyperslab/hyperslab/internal/tree/opened"
 	"github.com/hyperslab/hyperslab/internal/tree/treecopy"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
@@ -143,4 +150,87 @@ func treeStats(s treecopy.Stats) TreeStats {
 		Groups: s.Groups, Arrays: s.Arrays, Links: s.Links, Attrs: s.Attrs, Types: s.Types, Bytes: s.Bytes,
 		Lost: list(s.Lost), Refused: list(s.Refused), Unreadable: list(s.Unreadable), Changes: list(s.Changes),
 	}
+}
+
+// ObjectCopy is an object of an HDF5 file, and the path of its copy.
+type ObjectCopy struct {
+	From string // FILE:/path; FILE may be a URL
+	To   string // path in the target, for example "/run/2"; missing groups are created
+}
+
+// ObjectOptions are the options of CopyObjects. Nil means the zero value.
+type ObjectOptions struct {
+	Overwrite    bool   // replace existing objects
+	InPlace      bool   // change an existing target itself; a program that is killed can leave it corrupt
+	Lock         *Lock  // the lock of an existing target, which the caller holds; nil: CopyObjects takes it
+	References   bool   // also copy the objects that references lead to
+	AllowMissing bool   // also copy datasets whose external or source files are missing
+	ExternalDir  string // directory of external files with relative names; "": the working directory
+
+	// Exclude reports whether the object at a path of a source is left out, with everything below
+	// it. Nil: all objects are copied.
+	Exclude func(path string) bool
+
+	// Unreadable is called for each object that cannot be read. If it returns true, the object is
+	// left out; otherwise err ends the copy. Nil: each such object is an error.
+	Unreadable func(path string, err error) bool
+}
+
+// CopyObjects copies datasets, groups with everything below them, and committed datatypes of HDF5
+// files to the HDF5 file dst, which is created if it does not exist. Chunks are copied as they are
+// stored, without decompression. An existing file is changed by Update, unless InPlace is set.
+//
+// The objects of one source file are copied together, so that links and references between them are
+// kept. A reference to any other object becomes null, which is a Problem of the result, unless
+// References is set. Names of external files are rewritten for the directory of dst.
+//
+// CopyObjects checks all objects before it writes. It returns ndarray.ErrNotFound for a missing
+// object, or a missing file of a dataset; ndarray.ErrExists for a path that exists, unless Overwrite
+// is set; ndarray.ErrParam if a source or dst is not an HDF5 file, if two objects have the same
+// path, or if a copy would replace its source; and the errors of Open and Update.
+func CopyObjects(ctx context.Context, dst string, objects []ObjectCopy, o *ObjectOptions) (problems []Problem, err error) {
+	x := orZero(o)
+	files := &opened.Files{}
+	defer func() { err = ndarray.Wrap("copy objects to", dst, errors.Join(err, files.Close())) }()
+	c := draft.Objects{InPlace: x.InPlace, Held: x.Lock, Leave: files.CloseFile, Copy: h5objects.Copy{
+		Target: dst, Replace: x.Overwrite, Follow: x.References, AllowMissing: x.AllowMissing, ExternalDir: x.ExternalDir,
+		Exclude: x.Exclude, Unreadable: x.Unreadable, Release: files.Limit,
+		Open:    func(file string) (*h5.File, error) { return files.HDF5(ctx, file) },
+		Problem: func(p h5copy.Problem) { problems = append(problems, Problem{Path: p.Path, What: p.What, Err: p.Err}) },
+	}}
+	for _, object := range objects {
+		if err := c.Add(object.From, object.To); err != nil {
+			return nil, err
+		}
+	}
+	return problems, c.Run(ctx)
+}
+
+// ReferenceForm is a form of kerchunk references.
+type ReferenceForm string
+
+// The forms of references.
+const (
+	ReferenceJSON    ReferenceForm = "json"    // one file, of version 1
+	ReferenceParquet ReferenceForm = "parquet" // a directory, of which readers read only the parts that they need
+)
+
+// ReferenceOptions are the options of WriteReferences. Nil means the zero value.
+type ReferenceOptions struct {
+	Form      ReferenceForm // default: ReferenceJSON
+	URL       string        // the file in the references; "": the URL or absolute path of file
+	Overwrite bool          // replace existing references
+}
+
+// WriteReferences writes the locations of all chunks of an HDF5 file or URL as kerchunk references
+// to dst, completely or not at all. With them xarray, fsspec and zarr read the file as a Zarr store.
+//
+// It returns the errors of OpenTree; errors.ErrUnsupported for another format, and for an array that
+// Zarr cannot represent, for example strings of variable length; ndarray.ErrExists; and
+// ndarray.ErrParam for a URL with a query, which may be secret, unless o.URL is set.
+func WriteReferences(ctx context.Context, dst, file string, o *ReferenceOptions) error {
+	x := orZero(o)
+	return kerchunk.WriteFile(ctx, dst, file, kerchunk.Options{
+		Format: kerchunk.Format(cmp.Or(x.Form, ReferenceJSON)), URL: x.URL, Overwrite: x.Overwrite,
+	})
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/hyperslab/hyperslab/internal/tree"
+	"github.com/hyperslab/hyperslab/internal/tree/chunkmap"
 	"github.com/hyperslab/hyperslab/internal/tree/opened"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
@@ -101,6 +102,39 @@ func Walk(ctx context.Context, location string, o *WalkOptions) iter.Seq2[Entry,
 	x := orZero(o)
 	from := OpenOptions{Unlocked: x.Unlocked, Untrusted: x.Untrusted}
 	return entries(opened.List(ctx, location, from.internal(), walkOptions(o)))
+}
+
+// Chunk is a stored chunk of an array.
+type Chunk struct {
+	Index  []int64        // of the chunk in the grid of chunks
+	Region ndarray.Region // its elements, clipped to the array
+
+	File        string // file that contains it, relative to the directory of the array; "" for the file itself
+	Offset      int64  // of the stored bytes in the file; -1 for a chunk in the compressed values of another one
+	StoredBytes int64
+	Bytes       int64 // of the elements
+
+	Codec   string // of a Blosc chunk, for example "zstd"; "stored" without compression; "" in HDF5
+	Special string // the value of a Blosc chunk whose elements are all equal, for example "zeros"; "" for other chunks
+
+	SkippedFilter uint32 // bit n is set if filter n of an HDF5 chunk was not applied
+}
+
+// Chunks yields the stored chunks of an array in the order of their index, without reading them.
+// Chunks that were never written are left out; a Blosc2 frame also lists the chunks of one value.
+// Of an untrusted file the index is read in Go. ndarray.Array.StoredChunks lists all chunks of an
+// open array with their stored bytes only.
+//
+// An error ends the list: the errors of Open, ndarray.ErrParam for an array that is not chunked, and
+// errors.ErrUnsupported for a column of several frames.
+func Chunks(ctx context.Context, location string, o *OpenOptions) iter.Seq2[Chunk, error] {
+	return func(yield func(Chunk, error) bool) {
+		for c, err := range chunkmap.List(ctx, location, o.internal()) {
+			if !yield(Chunk(c), err) {
+				return
+			}
+		}
+	}
 }
 
 // Tree is a file, or a group in it, whose objects are listed and opened one by one. For an

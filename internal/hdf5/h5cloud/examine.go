@@ -8,13 +8,16 @@ import (
 	"math"
 
 	"github.com/hyperslab/hyperslab/internal/errs"
+	"github.com/hyperslab/hyperslab/internal/files/regularfile"
 	"github.com/hyperslab/hyperslab/internal/format"
 	"github.com/hyperslab/hyperslab/internal/format/h5file"
+	"github.com/hyperslab/hyperslab/internal/location/urlfile"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
 // Report is the layout of a file.
 type Report struct {
+	Size     int64 // of the file
 	Metadata Metadata
 	PageSize int64 // 0 without paged file space
 	Arrays   []Array
@@ -35,10 +38,27 @@ type Array struct {
 // Problem is a property that makes reads over a network slow: the number of requests for the
 // metadata, or the bytes of a chunk of an object.
 type Problem struct {
-	Object string // "": the metadata of the file
-	Got    int64
-	Least  int64
-	Most   int64
+	Object      string // "": the metadata of the file
+	Got         int64
+	Least, Most int64
+}
+
+// ExamineFile is Examine for a file or URL.
+func ExamineFile(ctx context.Context, file string) (_ *Report, err error) {
+	if urlfile.IsURL(file) {
+		o, err := urlfile.Get().Open(ctx, file)
+		if err != nil {
+			return nil, err
+		}
+		x, err := Examine(ctx, o, o.Size())
+		return x, errors.Join(err, o.Close())
+	}
+	f, info, err := regularfile.Open(file)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	return Examine(ctx, f, info.Size())
 }
 
 // Examine reads the layout of the HDF5 file r of that size in bytes. It reads metadata only. An
@@ -50,7 +70,7 @@ func Examine(ctx context.Context, r io.ReaderAt, size int64) (*Report, error) {
 	} else if err != nil {
 		return nil, err
 	}
-	x := &Report{}
+	x := &Report{Size: size}
 	if s := f.FileSpace(); s != nil && s.Strategy == h5file.Paged {
 		x.PageSize = int64(s.PageSize)
 	}

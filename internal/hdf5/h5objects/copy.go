@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 
@@ -48,6 +49,16 @@ type Copy struct {
 
 	Open    func(file string) (*h5.File, error) // returns an open file of the sources
 	Release func() error                        // runs after the sources of each file; nil: no effect
+}
+
+// Add adds the object at a location, FILE:/path, whose copy gets the path to.
+func (c *Copy) Add(from, to string) error {
+	loc, err := locate.Parse(from)
+	if err == nil && (strings.Trim(loc.Object, "/") == "" || strings.Trim(to, "/") == "") {
+		err = fmt.Errorf("%w: object %q, copy %q: want FILE:/path and a path", ndarray.ErrParam, from, to)
+	}
+	c.Sources = append(c.Sources, Source{File: loc.File, Path: loc.Object, To: path.Clean("/" + to)})
+	return err
 }
 
 // set contains the sources of one file.
