@@ -73,9 +73,19 @@ func (s *arraySource) answer(ctx context.Context, q *request) (response, error) 
 			return response{}, err
 		}
 		if q.Route == routeStats {
-			return arrayStats(ctx, arr, q)
+			return (&variable{array: arr, tree: s.tree, path: s.inTree(q.Path)}).stats(ctx, q)
 		}
 		return arrayData(ctx, arr, q, &s.blocks)
+	case routePicture, routeTable:
+		arr, err := s.array(ctx, q.Path)
+		if err != nil {
+			return response{}, err
+		}
+		v := &variable{arr, s.tree, s.inTree(q.Path), baseName(q.Path), s.only != ""}
+		if q.Route == routePicture {
+			return v.draw(ctx, q)
+		}
+		return v.table(ctx, q)
 	case routePaths:
 		return s.paths(ctx, q)
 	}

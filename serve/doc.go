@@ -22,14 +22,20 @@
 //	/attr?file=F&path=P           values of attributes; attr_keys=NAME selects one, repeatedly
 //	/data?file=F&path=P           elements; selection=0,:,5:10 as in NumPy, flatten=true,
 //	                              format=json, bin, npy, csv, tiff or b2nd, dtype=safe
-//	/stats?file=F&path=P          least, greatest and mean element, standard deviation
+//	/stats?file=F&path=P          least, greatest and mean element, standard deviation; with
+//	                              unpack=true of the values by the CF conventions
 //	/paths?file=F&path=P          paths of all objects below a group
 //	/                             "ok", or for a browser a page with the files
 //	/view?file=F&path=P           a page with an object: members, attributes, values, a picture
-//	/picture?file=F&path=P        a heat map or a line as PNG; selection, colors=viridis,
-//	                              magma, plasma, inferno, gray or diverging; log=true;
-//	                              clip=1,99 for percentiles; lines=true for the rows as curves;
-//	                              panels=9 for small pictures through the first dimension
+//	/picture?file=F&path=P        the picture of the command plot as PNG: a heat map, an image
+//	                              or a line; selection, colors=viridis, magma, plasma, inferno,
+//	                              gray, diverging or cyclic; log=true; clip=1,99 for
+//	                              percentiles; lines=true for the rows as curves; panels=9 for
+//	                              small pictures through the first dimension; part=phase of
+//	                              complex numbers; transpose=true; raw=true for stored elements
+//
+// Pages and pictures show values by the CF conventions, as package cf returns them: unpacked
+// numbers, dates, missing values, coordinates. /data returns stored elements.
 //
 // The routes of Caterva2 for reading, /api/roots, /api/list, /api/info, /api/fetch, /api/chunk and
 // /api/download, let python-blosc2 open the same arrays: blosc2.C2Array("data/FILE/ARRAY", url).

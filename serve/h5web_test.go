@@ -2,6 +2,7 @@ package serve_test
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/json"
 	"image"
 	"image/color"
@@ -142,7 +143,7 @@ func TestHandler_browser(t *testing.T) {
 			require.Contains(t, r.Facts, "/"+strings.TrimPrefix(arrays[i].Path, "/"))
 			require.Contains(t, r.Facts, "60 x 80 = 4800")
 			if r.File == "grid.caterva" { // elements without a type
-				require.Equal(t, []string{"1", `P\x00\x00\x00`, `Q\x00\x00\x00`}, r.Rows[2][:3])
+				require.Equal(t, []string{"1", "0x50000000", "0x51000000"}, r.Rows[2][:3])
 				require.Contains(t, r.Facts, "Opaque")
 				return
 			}
@@ -161,6 +162,61 @@ func TestHandler_browser(t *testing.T) {
 			height := 60 * min(r.Canvas.Width/80, r.Canvas.Height/60) / r.Canvas.Height // cells are squares
 			like(t, r.Display, r.Canvas.at(0.5, 0.5+0.48*height), dark)
 			like(t, r.Display, r.Canvas.at(0.5, 0.5-0.48*height), bright)
+		})
+	}
+}
+
+// TestHandler_browserPictures opens pages of netCDF and HDF5 files in headless Chromium. The
+// picture that the browser shows is that of the server, and the links lead to neighbours and to
+// h5web.
+func TestHandler_browserPictures(t *testing.T) {
+	shots := filepath.Join(webTests(t), "screenshots")
+	require.NoError(t, os.MkdirAll(shots, 0o755))
+	s := newServer(t, pictureFiles(t), &serve.Options{Token: "secret"})
+	type opened struct {
+		Name  string `json:"name"`
+		File  string `json:"file"`
+		Path  string `json:"path"`
+		Query string `json:"query"`
+	}
+	pages := []opened{
+		{"ocean", "ocean.nc", "/temperature", "at0=3&at1=1"}, {"series", "series.nc", "/flow", ""}, {"levels", "series.nc", "/wind", ""},
+		{"curved", "curved.nc", "/ice", ""}, {"image", "plain.h5", "/rgb", ""}, {"complex", "plain.h5", "/wave", "part=phase"},
+	}
+	list, err := json.Marshal(pages)
+	require.NoError(t, err)
+	var out struct {
+		Results []struct {
+			Name, Command, Form, Picture, Source, Next, Back, Magma, Viewer string
+		}
+		Messages []string
+	}
+	node(t, &out, "pictures.mjs", s.URL+"/?token=secret", shots, string(list))
+	require.Empty(t, out.Messages)
+	require.Len(t, out.Results, len(pages))
+	for _, r := range out.Results {
+		t.Run(r.Name, func(t *testing.T) {
+			_, _, body := get(t, s, "/"+r.Source, "Authorization", "Bearer secret")
+			want, err := png.Decode(bytes.NewReader(body))
+			require.NoError(t, err)
+			b, err := os.ReadFile(r.Picture)
+			require.NoError(t, err)
+			got, err := png.Decode(bytes.NewReader(b))
+			require.NoError(t, err)
+			for y := range 600 {
+				for x := range 900 { // after a border of one pixel
+					require.Equal(t, color.RGBAModel.Convert(want.At(x, y)), color.RGBAModel.Convert(got.At(x+1, y+1)), "%d, %d", x, y)
+				}
+			}
+			require.Contains(t, r.Command, "hyperslab plot ")
+			require.Contains(t, r.Magma, "--colors magma")
+			require.NotEmpty(t, r.Viewer)
+			if r.Name == "ocean" {
+				require.Contains(t, r.Form, "time = 2024-01-22")
+				require.Contains(t, r.Form, "depth = 10 m")
+				require.Contains(t, r.Next, "time = 2024-01-29")
+				require.Equal(t, r.Source, r.Back)
+			}
 		})
 	}
 }

@@ -77,8 +77,8 @@ func (s *hdf5Source) answer(ctx context.Context, q *request) (response, error) {
 		return s.data(ctx, q)
 	case routePaths:
 		return s.paths(ctx, q)
-	case routeStats:
-		return s.stats(ctx, q)
+	case routeStats, routePicture, routeTable:
+		return s.ofVariable(ctx, q)
 	}
 	return response{}, fail(http.StatusNotFound, "no route %q", q.Route)
 }
@@ -340,26 +340,29 @@ func appendAttr(out []byte, o h5.Object, name string) ([]byte, error) {
 
 // array returns the dataset at a path as an array. It stays open until others displace it.
 func (s *hdf5Source) array(p string) (*ndarray.Array, error) {
-	return s.arrays.open(p, func() (*ndarray.Array, error) {
-		f, err := h5.OpenReaderAt(s.file, s.size, s.reader)
-		if err != nil {
-			return nil, err
+	return s.arrays.open(p, func() (*ndarray.Array, error) { return s.openArray(p) })
+}
+
+// openArray opens the dataset at a path.
+func (s *hdf5Source) openArray(p string) (*ndarray.Array, error) {
+	f, err := h5.OpenReaderAt(s.file, s.size, s.reader)
+	if err != nil {
+		return nil, err
+	}
+	b, err := hdf5.OpenIn(f.Root(), p, s.name+":"+p, &hdf5.OpenOptions{Untrusted: s.check || s.reader != nil}) // of a remote file, libhdf5 decodes no chunk
+	if err != nil {
+		return nil, err
+	}
+	if other, ok := ndarray.As[ndarray.ExternalElements](b); ok {
+		if files := other.Elsewhere(); len(files) > 0 { // libhdf5 would return fill values
+			return nil, errors.Join(elsewhere(p, files[0]), b.Close())
 		}
-		b, err := hdf5.OpenIn(f.Root(), p, s.name+":"+p, &hdf5.OpenOptions{Untrusted: s.check || s.reader != nil}) // of a remote file, libhdf5 decodes no chunk
-		if err != nil {
-			return nil, err
-		}
-		if other, ok := ndarray.As[ndarray.ExternalElements](b); ok {
-			if files := other.Elsewhere(); len(files) > 0 { // libhdf5 would return fill values
-				return nil, errors.Join(elsewhere(p, files[0]), b.Close())
-			}
-		}
-		a, err := ndarray.New(b)
-		if err != nil {
-			return nil, errors.Join(err, b.Close())
-		}
-		return a, nil
-	})
+	}
+	a, err := ndarray.New(b)
+	if err != nil {
+		return nil, errors.Join(err, b.Close())
+	}
+	return a, nil
 }
 
 func elsewhere(p, file string) error {
@@ -535,7 +538,8 @@ func eachValue(ctx context.Context, d *h5.Dataset, t *h5.Datatype, p *part, f fu
 	return nil
 }
 
-func (s *hdf5Source) stats(ctx context.Context, q *request) (response, error) {
+// ofVariable answers a request that needs the values and the coordinates of a dataset.
+func (s *hdf5Source) ofVariable(ctx context.Context, q *request) (response, error) {
 	d, err := s.dataset(q.Path)
 	if err != nil {
 		return response{}, err
@@ -547,7 +551,30 @@ func (s *hdf5Source) stats(ctx context.Context, q *request) (response, error) {
 	if err != nil {
 		return response{}, err
 	}
-	return arrayStats(ctx, arr, q)
+	v := &variable{arr, hdf5Tree{s}, q.Path, baseName(q.Path), false}
+	switch q.Route {
+	case routeStats:
+		return v.stats(ctx, q)
+	case routePicture:
+		return v.draw(ctx, q)
+	}
+	return v.table(ctx, q)
+}
+
+// hdf5Tree is the file as a tree, for the coordinates of an array.
+type hdf5Tree struct{ *hdf5Source }
+
+// Open implements cf.Tree.
+func (t hdf5Tree) Open(_ context.Context, p string) (*ndarray.Array, error) { return t.openArray(p) }
+
+// GroupAttrs implements cf.Tree.
+func (t hdf5Tree) GroupAttrs(ctx context.Context, p string) (attrs ndarray.Attrs, err error) {
+	g, err := t.f.Root().OpenGroup(p)
+	if err != nil {
+		return attrs, err
+	}
+	defer func() { err = errors.Join(err, g.Close()) }()
+	return hdf5.ReadAttrs(ctx, g)
 }
 
 func (s *hdf5Source) paths(ctx context.Context, q *request) (r response, err error) {

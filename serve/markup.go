@@ -5,6 +5,7 @@
 package serve
 
 import (
+	"cmp"
 	_ "embed"
 	"fmt"
 	"io"
@@ -129,22 +130,45 @@ func (p *page) body() []*html.Node {
 
 func (p *valuesPart) markup() []*html.Node {
 	body := []*html.Node{element("h2", nil, text("Values")), p.form()}
+	for _, w := range p.Warnings {
+		body = append(body, element("p", attributes{"class", "warning"}, text(w)))
+	}
+	if p.Applied != "" {
+		body = append(body, element("p", nil, text("Values: "+p.Applied)))
+	}
 	if p.Picture != "" {
 		body = append(body, element("p", nil, element("img", attributes{
 			"src", p.Picture, "width", "900", "height", "600", "alt", "picture of the selection " + p.Selection})))
 	}
+	if p.Command != "" {
+		body = append(body, element("p", nil, element("code", nil, text(p.Command))))
+	}
 	links := attributes{"class", "links"}
 	body = append(body, element("p", links, lines(each(p.Pages, anchor))...))
+	return append(body,
+		element("div", attributes{"class", "scroll"}, p.rows()),
+		element("p", links, append([]*html.Node{text("Download [" + p.Selection + "]: ")}, lines(each(p.Downloads, anchor))...)...))
+}
+
+// rows returns the table of elements, with coordinates above and beside them.
+func (p *valuesPart) rows() *html.Node {
 	table := element("table", attributes{"class", "numbers"})
-	if len(p.Heads) > 0 {
-		table.AppendChild(element("tr", nil, cells("th", append([]string{""}, p.Heads...))...))
+	corner := []string{""}
+	if p.Beside != nil {
+		corner = append(corner, p.nameAt(max(len(p.Axes)-2, 0)))
+	}
+	for _, heads := range [][]string{p.Heads, p.Over} {
+		if len(heads) > 0 {
+			table.AppendChild(element("tr", nil, cells("th", append(corner, heads...))...))
+		}
+		if len(heads) > 0 && p.Beside != nil {
+			corner = []string{"", ""}
+		}
 	}
 	for _, r := range p.Rows {
 		table.AppendChild(element("tr", nil, cells("td", r)...))
 	}
-	return append(body,
-		element("div", attributes{"class", "scroll"}, table),
-		element("p", links, append([]*html.Node{text("Download [" + p.Selection + "]: ")}, lines(each(p.Downloads, anchor))...)...))
+	return table
 }
 
 // form returns the fields that select the elements and the look of the picture.
@@ -173,34 +197,58 @@ func (p *valuesPart) form() *html.Node {
 	fields := []*html.Node{hidden("file", p.File), hidden("path", p.Path)}
 	for _, f := range p.Fixed {
 		fields = append(fields, element("label", nil,
-			text(fmt.Sprintf("dimension %d ", f.Number)),
+			text(p.label(f)+" "),
 			step(f.Before, "previous index", "◀"),
 			number(fmt.Sprint("at", f.Number), f.At, "min", "0", "max", decimal(f.Last)),
 			text(fmt.Sprintf(" of %d ", f.Last)),
 			step(f.Behind, "next index", "▶")))
 	}
-	gradients := each(picture.GradientNames, func(name string) *html.Node {
-		var a attributes
-		if name == p.Colors {
-			a = attributes{"selected", ""}
-		}
-		return element("option", a, text(name))
-	})
 	fields = append(fields,
 		element("label", nil, text("row "), number("row", p.Row, "min", "0")),
 		element("label", nil, text("column "), number("column", p.Column, "min", "0")),
-		element("label", nil, text("colours "), element("select", attributes{"name", "colors"}, gradients...)),
+		element("label", nil, text("colours "), choice("colors", cmp.Or(p.Colors, picture.GradientNames[0]), picture.GradientNames)),
 		checkbox("log", "logarithmic", p.Log),
 		element("label", nil, text("percentiles "), element("input",
-			attributes{"type", "text", "name", "clip", "size", "6", "value", p.Clip, "placeholder", "0,100"})))
+			attributes{"type", "text", "name", "clip", "size", "6", "value", p.Clips, "placeholder", "0,100"})))
+	fields = append(fields, checkbox("transpose", "transposed", p.Transpose), checkbox("raw", "stored values", p.Raw))
 	if p.CanLines {
-		fields = append(fields, checkbox("lines", "rows as lines", p.Lines))
+		fields = append(fields, checkbox("lines", "rows as lines", p.Kind == picture.Line))
+	}
+	if p.Complex {
+		fields = append(fields, element("label", nil, text("part "), choice("part", cmp.Or(p.Part, picture.Amplitude), picture.Parts)))
 	}
 	if p.Through >= 0 {
 		fields = append(fields, element("label", nil,
-			text(fmt.Sprintf("pictures through dimension %d ", p.Through)),
-			number("panels", p.Panels, "min", "1", "max", strconv.Itoa(picture.MaxPanels))))
+			text("pictures through "+p.nameAt(p.Through)+" "),
+			number("panels", int64(p.Panels), "min", "1", "max", strconv.Itoa(picture.MaxPanels))))
 	}
 	fields = append(fields, element("button", nil, text("Show")))
 	return element("form", attributes{"action", "view", "method", "get"}, lines(fields)...)
+}
+
+// choice returns a list of names, one of which is selected.
+func choice(parameter, selected string, names []string) *html.Node {
+	return element("select", attributes{"name", parameter}, each(names, func(name string) *html.Node {
+		var a attributes
+		if name == selected {
+			a = attributes{"selected", ""}
+		}
+		return element("option", a, text(name))
+	})...)
+}
+
+// label describes a dimension and its selected coordinate.
+func (p *valuesPart) label(f axisField) string {
+	if f.Number < len(p.Axes) && p.Axes[f.Number].At != "" {
+		return p.nameAt(f.Number) + " = " + p.Axes[f.Number].At
+	}
+	return p.nameAt(f.Number)
+}
+
+// nameAt returns the name of a dimension of the array.
+func (p *valuesPart) nameAt(k int) string {
+	if k < len(p.Axes) && p.Axes[k].Name != "" {
+		return p.Axes[k].Name
+	}
+	return fmt.Sprintf("dimension %d", k)
 }

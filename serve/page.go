@@ -21,6 +21,7 @@ import (
 	"unicode"
 
 	"github.com/hyperslab/hyperslab/internal/grid"
+	"github.com/hyperslab/hyperslab/internal/location/shellword"
 	"github.com/hyperslab/hyperslab/internal/picture"
 )
 
@@ -29,12 +30,11 @@ const pagePolicy = "default-src " + forbidden + "; img-src 'self'; style-src 'un
 
 // Limits of a page.
 const (
-	pageRows     = 50
-	pageColumns  = 16
-	pageMembers  = 500     // files or members of a group
-	pageText     = 200     // characters of a value
-	pageElements = 4 << 20 // elements of a picture; larger planes are sampled
-	pageReply    = 32 << 20
+	pageRows    = 50
+	pageColumns = 16
+	pageMembers = 500 // files or members of a group
+	pageText    = 200 // characters of a value
+	pageReply   = 32 << 20
 )
 
 // crumb is a link with a text.
@@ -61,21 +61,19 @@ type memberRow struct{ Name, Link, Kind, Shape, Type string }
 
 // valuesPart is the part of a page with elements.
 type valuesPart struct {
+	tableDoc
+	picture.Look
+
 	File, Path string
+	Clips      string      // the percentiles of the look, as in the address
 	Fixed      []axisField // the dimensions before the last two
 	Row        int64
 	Column     int64
-	Heads      []string
-	Rows       [][]string
 	Pages      []crumb
 	Picture    string // address, "" without a picture
-	Colors     string
-	Log        bool
-	Lines      bool   // two dimensions are curves, one for each row
+	Command    string // that draws the picture or prints the table, "" for a remote file
 	CanLines   bool   // there are few rows
-	Panels     int64  // small pictures through dimension Through; 1: one picture
-	Through    int    // the dimension before the last two, -1 without one
-	Clip       string // percentiles, for example "1,99"; "": all values
+	Through    int    // the dimension of small pictures, -1 without one
 	Downloads  []crumb
 	Selection  string
 }
@@ -357,8 +355,13 @@ func cell(raw json.RawMessage) string {
 			s = strings.Trim(strconv.Quote(s), `"`)
 		}
 	}
+	return shorten(s)
+}
+
+// shorten truncates a text to pageText characters.
+func shorten(s string) string {
 	if runes := []rune(s); len(runes) > pageText {
-		s = string(runes[:pageText]) + "…"
+		return string(runes[:pageText]) + "…"
 	}
 	return s
 }
@@ -373,14 +376,17 @@ func whole(s string, limit int64) int64 {
 }
 
 // kept are the parameters of a page that the links to other parts of the array have too.
-var kept = []string{"row", "column", "colors", "log", "clip", "lines", "panels"}
+var kept = append([]string{"row", "column"}, lookParameters...)
 
 // values returns a page of elements.
 func (h *Handler) values(ctx context.Context, name, at string, m *metaDoc, v url.Values) (*valuesPart, error) {
-	p := &valuesPart{File: name, Path: at, Colors: cmp.Or(v.Get("colors"), "viridis"), Log: v.Get("log") == "true", Clip: v.Get("clip"), Lines: v.Get("lines") == "true", Panels: max(whole(v.Get("panels"), picture.MaxPanels), 1)}
+	p := &valuesPart{File: name, Path: at, Clips: v.Get("clip"), Through: -1}
+	var err error
+	if p.Look, err = lookOf(v); err != nil {
+		return nil, err
+	}
 	rank := len(m.Shape)
 	fixed := max(rank-2, 0)
-	p.Through = rank - 3
 	p.CanLines = rank > 1 && m.Shape[rank-2] <= picture.MaxSeries
 	link := func(parameter string, n int64) string {
 		x := url.Values{"file": {name}, "path": {at}}
@@ -404,11 +410,7 @@ func (h *Handler) values(ctx context.Context, name, at string, m *metaDoc, v url
 		p.Fixed = append(p.Fixed, f)
 		parts = append(parts, strconv.FormatInt(f.At, 10))
 	}
-	plane := slices.Clone(parts)
-	for range rank - fixed {
-		plane = append(plane, ":")
-	}
-	p.Selection = strings.Join(plane, ",")
+	p.Selection = strings.Join(append(slices.Clone(parts), slices.Repeat([]string{":"}, rank-fixed)...), ",")
 	downloads(p)
 	if n, ok := grid.Product(m.Shape); !ok || n == 0 && rank > 0 {
 		return p, nil
@@ -424,10 +426,38 @@ func (h *Handler) values(ctx context.Context, name, at string, m *metaDoc, v url
 		p.Column = whole(v.Get("column"), columns-1) / pageColumns * pageColumns
 		parts = append(parts, fmt.Sprintf("%d:%d", p.Column, min(p.Column+pageColumns, columns)))
 	}
-	q := &request{Route: routeData, Path: at, Format: "json", Selection: strings.Join(parts, ",")}
-	if err := p.table(ctx, h, q, rank); err != nil {
+	if err := p.table(ctx, h, m, strings.Join(parts, ",")); err != nil {
 		return nil, err
 	}
+	p.turns(link, rows, columns)
+	p.setCommand(m.Shape, parts, rank > 0 && rows*columns > 1)
+	if h.files.remote[name] != nil { // the command needs the URL, which may have secrets
+		p.Command = ""
+	}
+	return p, nil
+}
+
+// setCommand sets the picture, if there are elements for one, and the command that draws it or that
+// prints the table of a selection.
+func (p *valuesPart) setCommand(shape []int64, parts []string, several bool) {
+	location := p.File + ":" + p.Path
+	if p.Alone {
+		location = p.File
+	}
+	if p.Plot && several {
+		p.setPicture(location, shape)
+		return
+	}
+	if len(parts) > 0 {
+		location += "[" + strings.Join(parts, ", ") + "]"
+	}
+	if p.Command = "hyperslab dump " + shellword.Quote(location); p.Applied != "" {
+		p.Command += " --unpack"
+	}
+}
+
+// turns sets the links to other parts of the table.
+func (p *valuesPart) turns(link func(parameter string, n int64) string, rows, columns int64) {
 	turn := func(text, parameter string, from, step, length int64) {
 		if from >= 0 && from < length && grid.DivUp(length, step) > 1 {
 			p.Pages = append(p.Pages, crumb{text, link(parameter, from)})
@@ -439,16 +469,61 @@ func (h *Handler) values(ctx context.Context, name, at string, m *metaDoc, v url
 	turn("last rows", "row", (rows-1)/pageRows*pageRows, pageRows, rows)
 	turn("previous columns", "column", p.Column-pageColumns, pageColumns, columns)
 	turn("next columns", "column", p.Column+pageColumns, pageColumns, columns)
-	if _, ok := drawable(m.Type); ok && rank > 0 && rows*columns > 1 {
-		selection := p.Selection
-		if p.Through >= 0 && p.Panels > 1 {
-			plane[p.Through] = ":"
-			selection = strings.Join(plane, ",")
-		}
-		p.Picture = address("picture", "file", name, "path", at, "selection", selection, "colors", p.Colors, "log", strconv.FormatBool(p.Log), "clip", p.Clip,
-			"lines", strconv.FormatBool(p.Lines && p.CanLines), "panels", strconv.FormatInt(p.Panels, 10))
+}
+
+// setPicture sets the address of the picture and the command that draws it. Large planes are drawn
+// from every n-th element.
+func (p *valuesPart) setPicture(location string, shape []int64) {
+	rank := len(shape)
+	from := max(rank-2, 0) // the first dimension of the picture
+	if p.Image && rank > 2 {
+		from = rank - 3
 	}
-	return p, nil
+	look := p.Look
+	if look.Kind == picture.Line && !p.CanLines && rank > 1 {
+		look.Kind = ""
+	}
+	if rank == 1 || look.Kind == picture.Line {
+		look.Transpose = false
+	}
+	p.Through = from - 1
+	panels := int64(1)
+	if p.Through >= 0 && look.Panels > 1 {
+		panels = min(int64(look.Panels), shape[p.Through])
+	} else {
+		look.Panels = 0
+	}
+	drawn := shape[from:]
+	if p.Image && rank > 2 {
+		drawn = drawn[:2]
+		panels *= shape[rank-1]
+	}
+	parts := make([]string, rank)
+	for i := range parts {
+		switch step := picture.Step(drawn, pictureElements/panels); {
+		case i < from && (i != p.Through || look.Panels < 2):
+			parts[i] = strconv.FormatInt(p.Fixed[i].At, 10)
+		case step > 1 && i >= from && i < from+len(drawn):
+			parts[i] = fmt.Sprint("::", step)
+		default:
+			parts[i] = ":"
+		}
+	}
+	p.Command = picture.Command(location, "["+strings.Join(parts, ", ")+"]", &look)
+	parameters := []string{"file", p.File, "path", p.Path, "selection", strings.Join(parts, ",")}
+	for _, x := range []struct {
+		name, value string
+		is          bool
+	}{
+		{"kind", look.Kind, look.Kind != ""}, {"colors", look.Colors, look.Colors != ""}, {"clip", p.Clips, p.Clips != ""},
+		{"part", look.Part, look.Part != ""}, {"panels", strconv.Itoa(look.Panels), look.Panels > 1},
+		{"log", "true", look.Log}, {"raw", "true", look.Raw}, {"transpose", "true", look.Transpose},
+	} {
+		if x.is {
+			parameters = append(parameters, x.name, x.value)
+		}
+	}
+	p.Picture = address("picture", parameters...)
 }
 
 // downloads lists the addresses of the plane in other formats.
@@ -458,14 +533,42 @@ func downloads(p *valuesPart) {
 	}
 }
 
-// table fills the rows with elements.
-func (p *valuesPart) table(ctx context.Context, h *Handler, q *request, rank int) error {
+// table fills the rows with elements. Elements of a type that arrays do not have are those of
+// /data.
+func (p *valuesPart) table(ctx context.Context, h *Handler, m *metaDoc, selection string) error {
+	q := &request{Route: routeTable, Path: p.Path, Selection: selection, Raw: p.Raw}
+	if err := h.askJSON(ctx, p.File, q, &p.tableDoc); err != nil {
+		if err := h.dataTable(ctx, p, m, selection); err != nil {
+			return err
+		}
+	}
+	for i, row := range p.Rows {
+		for k, text := range row {
+			row[k] = shorten(text)
+		}
+		at := ""
+		if len(m.Shape) > 0 {
+			at = strconv.FormatInt(p.Row+int64(i), 10)
+		}
+		head := []string{at}
+		if p.Beside != nil {
+			head = append(head, p.Beside[i])
+		}
+		p.Rows[i] = append(head, row...)
+	}
+	return nil
+}
+
+// dataTable fills the rows with the JSON of /data.
+func (h *Handler) dataTable(ctx context.Context, p *valuesPart, m *metaDoc, selection string) error {
 	var raw json.RawMessage
+	q := &request{Route: routeData, Path: p.Path, Format: "json", Selection: selection}
 	if err := h.askJSON(ctx, p.File, q, &raw); err != nil {
 		return err
 	}
-	if rank == 0 {
-		p.Rows = [][]string{{"", cell(raw)}}
+	p.tableDoc = tableDoc{}
+	if len(m.Shape) == 0 {
+		p.Rows = [][]string{{cell(m.Type.named(raw))}}
 		return nil
 	}
 	var lines []json.RawMessage
@@ -473,22 +576,38 @@ func (p *valuesPart) table(ctx context.Context, h *Handler, q *request, rank int
 		return err
 	}
 	for i, line := range lines {
-		row := []string{strconv.FormatInt(p.Row+int64(i), 10)}
-		if rank == 1 {
-			p.Rows = append(p.Rows, append(row, cell(line)))
-			continue
+		cells := []json.RawMessage{line}
+		if len(m.Shape) > 1 {
+			if err := json.Unmarshal(line, &cells); err != nil {
+				return err
+			}
 		}
-		var cells []json.RawMessage
-		if err := json.Unmarshal(line, &cells); err != nil {
-			return err
-		}
+		row := make([]string, len(cells))
 		for k, c := range cells {
-			if i == 0 {
+			if i == 0 && len(m.Shape) > 1 {
 				p.Heads = append(p.Heads, strconv.FormatInt(p.Column+int64(k), 10))
 			}
-			row = append(row, cell(c))
+			row[k] = cell(m.Type.named(c))
 		}
 		p.Rows = append(p.Rows, row)
 	}
 	return nil
+}
+
+// named returns the JSON of a compound with the names of its members, and of others unchanged.
+func (t *typeDoc) named(raw json.RawMessage) json.RawMessage {
+	list, ok := t.Members.([]any)
+	var values []json.RawMessage
+	if t.Class != classCompound || !ok || json.Unmarshal(raw, &values) != nil || len(values) != len(list) {
+		return raw
+	}
+	out := []byte{'{'}
+	for i, v := range values {
+		member, _ := list[i].(map[string]any)
+		if i > 0 {
+			out = append(out, ", "...)
+		}
+		out = append(fmt.Appendf(out, "%v: ", member["name"]), v...)
+	}
+	return append(out, '}')
 }

@@ -112,6 +112,6 @@ func TestHandler_pages(t *testing.T) {
 	t.Run("three dimensions", func(t *testing.T) {
 		status, _, body := get(t, s, "/picture?file=cube.h5&path=/a/cube")
 		require.Equal(t, 422, status, string(body))
-		require.Contains(t, string(body), "one or two dimensions")
+		require.Contains(t, string(body), "3 dimensions; a picture has one or two")
 	})
 }

@@ -28,6 +28,9 @@ const (
 	routeData  = "data"
 	routePaths = "paths"
 	routeStats = "stats"
+
+	routePicture = "picture" // PNG
+	routeTable   = "table"   // tableDoc, for a page
 )
 
 // Values of request.Resolve.
@@ -49,6 +52,9 @@ type request struct {
 	Flatten   bool     // data: elements in one dimension
 	Stored    bool     // data: null elements as stored
 	Resolve   string   // meta, paths: which links are followed
+	Unpack    bool     // stats: values by the CF conventions
+	Raw       bool     // table: stored elements
+	Look      string   // picture: lookParameters, encoded as in an address
 
 	Limit int64 // maximum bytes of the response
 }

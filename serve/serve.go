@@ -262,6 +262,11 @@ func (h *Handler) parse(r *http.Request, route string) (file string, q request, 
 	default:
 		return bad("flatten %q: want true or false", x)
 	}
+	if x := v.Get("unpack"); x != "" {
+		if q.Unpack = x == "true"; route != routeStats || !q.Unpack && x != "false" {
+			return bad("unpack %q: want true or false, for /stats", x)
+		}
+	}
 	switch x := v.Get("dtype"); x {
 	case "", "origin":
 	case "safe":

@@ -121,6 +121,6 @@ func (s *isolated) answer(ctx context.Context, q *request) (r response, err erro
 // The content types and file names that a worker may return. A worker that executes code of an
 // attacker must not be able to return a page.
 var (
-	contentTypes = map[string]bool{"application/json": true, "application/octet-stream": true, "text/csv; charset=utf-8": true, "image/tiff": true}
+	contentTypes = map[string]bool{"application/json": true, "application/octet-stream": true, "text/csv; charset=utf-8": true, "image/tiff": true, "image/png": true}
 	fileNames    = map[string]bool{"": true, "data.npy": true, "data.csv": true, "data.tiff": true}
 )

@@ -13,6 +13,7 @@ import (
 	"sync"
 
 	"github.com/hyperslab/hyperslab/ndarray"
+	"github.com/hyperslab/hyperslab/ndarray/cf"
 )
 
 // statsDoc is the document of /stats. A value is null if there is no such element. The values of
@@ -74,8 +75,21 @@ func (m *moments) merge(o *moments) {
 	m.count = n
 }
 
-// arrayStats answers a request for statistics. Elements that are not finite do not count.
-func arrayStats(ctx context.Context, arr *ndarray.Array, q *request) (r response, err error) {
+// stats answers a request for statistics. Elements that are not finite, and missing values, do not
+// count.
+func (v *variable) stats(ctx context.Context, q *request) (r response, err error) {
+	arr := v.array
+	if q.Unpack {
+		var x *cf.Variable
+		if x, err = cf.New(ctx, arr, v.tree, v.path); err != nil {
+			return r, err
+		}
+		defer func() { err = errors.Join(err, x.Close()) }()
+		if arr, err = x.Values(&cf.ValueOptions{Wide: true}); err != nil {
+			return r, err
+		}
+		defer func() { err = errors.Join(err, arr.Close()) }()
+	}
 	d := arr.DType()
 	switch d.Kind {
 	case ndarray.Bool, ndarray.Int, ndarray.Uint, ndarray.Enum, ndarray.Float, ndarray.BFloat:
@@ -84,8 +98,8 @@ func arrayStats(ctx context.Context, arr *ndarray.Array, q *request) (r response
 	}
 	var doc statsDoc
 	if m := arr.Meta(); !m.Null {
-		p, err := parsePart(q.Selection, m.Shape)
-		if err != nil {
+		var p part
+		if p, err = parsePart(q.Selection, m.Shape); err != nil {
 			return r, err
 		}
 		if doc, err = partStats(ctx, arr, &p); err != nil {

@@ -28,18 +28,18 @@ const (
 	BelowCells  = 2
 )
 
-// Cells draws a heat map or a line, without its title, as lines of characters. A heat map has
-// columns × rows cells, two in each character; a line has columns × rows/2 characters. Labels take
-// at least BesideCells columns and BelowCells lines more. Without a gradient the characters are
-// shades.
-func (p *Picture) Cells(columns, rows int, g Gradient) [][]Cell {
+// Cells draws a heat map, an image or a line, without its title, as lines of characters. A heat map
+// has at most columns × rows pixels, two in each character; a line has columns × rows/2 characters.
+// Labels take at least BesideCells columns and BelowCells lines more. Without colors the characters
+// are shades.
+func (p *Picture) Cells(columns, rows int, colors bool) [][]Cell {
 	switch {
 	case len(p.Panels) > 0:
-		return p.panelCells(columns, rows, g)
-	case p.Kind == Heatmap:
-		return p.heatCells(columns, rows, g)
+		return p.panelCells(columns, rows, colors)
+	case p.Kind != Line:
+		return p.heatCells(columns, rows, colors)
 	}
-	return p.lineCells(columns, rows/2, g)
+	return p.lineCells(columns, rows/2, colors)
 }
 
 // shades represent values without colours, from least to greatest.
@@ -71,83 +71,105 @@ func shorten(s string, most int) string {
 	return string([]rune(s)[:most-1]) + "…"
 }
 
-// heatCells draws two rows of cells per line, in colours, or their mean in shades. A small grid is
-// enlarged to the available space.
-func (p *Picture) heatCells(width, height int, g Gradient) (out [][]Cell) {
-	block := p.heatBlock(width, height, g)
-	rows, columns, zoom := p.zoomed(width, height)
-	label := func(row int) string {
-		at := (float64(row/zoom)+0.5)/float64(p.Grid.Rows)*float64(p.Shape[0]) - 0.5
-		if !p.fromTop() {
-			at = float64(p.Shape[0]-1) - at
-		}
-		return NumberBetween(p.Axes[0].At(at, p.Shape[0]), p.Axes[0].First, p.Axes[0].Last)
-	}
-	for row := 0; row < rows; row += cellsPerLine {
-		text := ""
-		switch {
-		case row == 0 || row/cellsPerLine == (rows/cellsPerLine)/2:
-			text = shorten(label(row), gutter)
-		case row+cellsPerLine >= rows:
-			text = shorten(label(rows-1), gutter)
-		}
-		out = append(out, append(padded(text, gutter), block[row/cellsPerLine]...))
-	}
-	first, last := p.Axes[1].First, p.Axes[1].Last
-	if p.fromRight() {
+// heatCells draws a raster with labels. A small grid is enlarged to the available space.
+func (p *Picture) heatCells(width, height int, colors bool) (out [][]Cell) {
+	block := p.heatBlock(width, height, colors)
+	rows, columns := p.zoomed(width, height)
+	first, last := p.Axes[0].ends(p.Shape[0])
+	middle := p.Axes[0].middle(p.Shape[0])
+	if !p.Axes[0].fromTop() {
 		first, last = last, first
 	}
-	from, to := Numbers(first, last)
-	return append(out, ends(gutter, from, p.Axes[1].Label, to, columns), p.scale(g))
+	left := gutter
+	if p.Axes[0].dates != nil {
+		left = max(left, utf8.RuneCountInString(first), utf8.RuneCountInString(last))
+	}
+	if over := left - gutter; over > 0 && columns+over > width {
+		return p.heatCells(width-over, height, colors)
+	}
+	for i, line := range block {
+		text := ""
+		switch {
+		case i == 0:
+			text = first
+		case i == len(block)-1:
+			text = last
+		case i == (rows/cellsPerLine)/2:
+			text = middle
+		}
+		out = append(out, append(padded(shorten(text, left), left), line...))
+	}
+	from, to := p.Axes[1].ends(p.Shape[1])
+	if p.Axes[1].fromRight() {
+		from, to = to, from
+	}
+	out = append(out, ends(left, from, p.Axes[1].title(), to, columns))
+	if p.Kind == Image {
+		return out
+	}
+	return append(out, p.scale(colors))
 }
 
-// cellsPerLine is the number of cells of a heat map above each other in a line of characters.
+// cellsPerLine is the number of pixels above each other in a line of characters.
 const cellsPerLine = 2
 
-// fromTop reports whether the first row of a heat map is at the top, and fromRight whether its
-// first column is at the right.
-func (p *Picture) fromTop() bool {
-	return !p.Axes[0].Known || p.Axes[0].First > p.Axes[0].Last
+// middle returns the text of the coordinate in the middle.
+func (x *Axis) middle(n int64) string {
+	at := float64(n-1) / 2
+	if x.points != nil {
+		first, last := x.edges(n)
+		at = x.index((first+last)/2, n) - 0.5
+	}
+	if x.dates != nil {
+		return dateText(x.dates[min(max(int(at), 0), int(n-1))])
+	}
+	return NumberBetween(x.At(at, n), x.First, x.Last)
 }
 
-func (p *Picture) fromRight() bool {
-	return p.Axes[1].Known && p.Axes[1].First > p.Axes[1].Last
+// zoomed returns the size of a raster on a terminal. Few cells are enlarged to the space, and the
+// pixels of an image are squares.
+func (p *Picture) zoomed(width, height int) (rows, columns int) {
+	g := p.cells()
+	if p.Kind == Image {
+		scale := min(float64(width)/float64(p.Shape[1]), float64(height)/float64(p.Shape[0]))
+		return max(int(float64(p.Shape[0])*scale), 1), max(int(float64(p.Shape[1])*scale), 1)
+	}
+	zoom := max(min(width/g.Columns, height/g.Rows), 1)
+	return min(g.Rows*zoom, height), min(g.Columns*zoom, width)
 }
 
-// zoomed returns the size of a heat map on a terminal. A small grid is enlarged to the space.
-func (p *Picture) zoomed(width, height int) (rows, columns, zoom int) {
-	zoom = max(min(width/p.Grid.Columns, height/p.Grid.Rows), 1)
-	return p.Grid.Rows * zoom, p.Grid.Columns * zoom, zoom
+// heatBlock draws a raster without labels: in colours, or the mean of two rows in shades.
+func (p *Picture) heatBlock(width, height int, colors bool) (out [][]Cell) {
+	rows, columns := p.zoomed(width, height)
+	if !colors {
+		return p.shaded(columns, rows)
+	}
+	img := p.Raster(columns, rows)
+	for row := 0; row < rows; row += cellsPerLine {
+		line := make([]Cell, columns)
+		for column := range line {
+			line[column] = Cell{Rune: '▀', Fore: img.RGBAAt(column, row), Back: img.RGBAAt(column, row+1)} // outside: no colour
+		}
+		out = append(out, line)
+	}
+	return out
 }
 
-// heatBlock draws the cells of a heat map without labels.
-func (p *Picture) heatBlock(width, height int, g Gradient) (out [][]Cell) {
-	rows, columns, zoom := p.zoomed(width, height)
-	cell := func(row, column int) float64 {
-		if row >= rows {
-			return math.NaN()
-		}
-		row, column = row/zoom, column/zoom
-		if !p.fromTop() {
-			row = p.Grid.Rows - 1 - row
-		}
-		if p.fromRight() {
-			column = p.Grid.Columns - 1 - column
-		}
-		return p.Grid.At(row, column)
+// shaded draws a raster in shades.
+func (p *Picture) shaded(columns, rows int) (out [][]Cell) {
+	levels := p.levels(columns, rows)
+	low, high := p.Low, p.High
+	if p.Kind == Image {
+		low, high = 0, 1
 	}
 	for row := 0; row < rows; row += cellsPerLine {
-		var line []Cell
-		for column := range columns {
-			top, bottom := cell(row, column), cell(row+1, column)
-			switch {
-			case g == nil:
-				line = append(line, Cell{Rune: p.shade(top, bottom)})
-			case row+1 >= rows:
-				line = append(line, Cell{Rune: '▀', Fore: g.At(top, p.Low, p.High)})
-			default:
-				line = append(line, Cell{Rune: '▀', Fore: g.At(top, p.Low, p.High), Back: g.At(bottom, p.Low, p.High)})
+		line := make([]Cell, columns)
+		for column := range line {
+			top, bottom := levels[row*columns+column], math.NaN()
+			if row+1 < rows {
+				bottom = levels[(row+1)*columns+column]
 			}
+			line[column].Rune = shade(top, bottom, low, high)
 		}
 		out = append(out, line)
 	}
@@ -155,7 +177,7 @@ func (p *Picture) heatBlock(width, height int, g Gradient) (out [][]Cell) {
 }
 
 // shade returns the shade of two cells, one above the other.
-func (p *Picture) shade(top, bottom float64) rune {
+func shade(top, bottom, low, high float64) rune {
 	if math.IsNaN(top) {
 		top = bottom
 	}
@@ -165,7 +187,7 @@ func (p *Picture) shade(top, bottom float64) rune {
 	if math.IsNaN(top) {
 		return '·'
 	}
-	x := min(max((top-p.Low)/(p.High-p.Low), 0), 1)
+	x := min(max((top-low)/(high-low), 0), 1)
 	return shades[min(int(x*float64(len(shades))), len(shades)-1)]
 }
 
@@ -180,11 +202,11 @@ func ends(gutter int, first, middle, last string, columns int) []Cell {
 }
 
 // scale returns the scale of the colours or shades.
-func (p *Picture) scale(g Gradient) []Cell {
+func (p *Picture) scale(colors bool) []Cell {
 	low, high := p.ends()
 	out := padded("", gutter)
 	out = append(out, plain(low+" ")...)
-	if g != nil {
+	if g := p.gradient(); colors {
 		for i := range 24 {
 			out = append(out, Cell{Rune: ' ', Back: g.At(float64(i)/23, 0, 1)})
 		}
@@ -199,15 +221,23 @@ func (p *Picture) scale(g Gradient) []Cell {
 	if p.Label != "" {
 		line += " " + p.Label
 	}
-	return append(out, plain(line)...)
+	out = append(out, plain(line)...)
+	switch {
+	case p.Missing && colors:
+		out = append(out, Cell{Rune: ' '}, Cell{Rune: ' '}, Cell{Rune: ' ', Back: missingColor}, Cell{Rune: ' ', Back: missingColor})
+		out = append(out, plain(" missing")...)
+	case p.Missing:
+		out = append(out, plain("  · missing")...)
+	}
+	return out
 }
 
 // lineCells draws the curves with labels.
-func (p *Picture) lineCells(columns, lines int, g Gradient) (out [][]Cell) {
+func (p *Picture) lineCells(columns, lines int, colors bool) (out [][]Cell) {
 	least, most := p.ends()
 	left := max(gutter, utf8.RuneCountInString(least), utf8.RuneCountInString(most))
 	columns = max(columns-(left-gutter), 1)
-	for i, row := range p.lineBlock(columns, lines, g) {
+	for i, row := range p.lineBlock(columns, lines, colors) {
 		text := ""
 		switch i {
 		case 0:
@@ -223,13 +253,12 @@ func (p *Picture) lineCells(columns, lines int, g Gradient) (out [][]Cell) {
 		}
 		out = append(out, line)
 	}
-	first, last := p.Axes[0].First, p.Axes[0].Last
-	if p.backwards() {
-		first, last = last, first
+	from, to := p.Axes[0].ends(p.Shape[0])
+	if p.Axes[0].fromRight() {
+		from, to = to, from
 	}
-	from, to := Numbers(first, last)
-	out = append(out, ends(left, from, p.Axes[0].Label, to, columns))
-	return append(out, p.names(left, columns, g)...)
+	out = append(out, ends(left, from, p.Axes[0].title(), to, columns))
+	return append(out, p.names(left, columns, colors)...)
 }
 
 // noDots is the Braille character without dots.
@@ -239,7 +268,7 @@ const noDots = 0x2800
 const marks = "1234567"
 
 // names lists several curves with their marks and colours.
-func (p *Picture) names(left, columns int, g Gradient) (out [][]Cell) {
+func (p *Picture) names(left, columns int, colors bool) (out [][]Cell) {
 	if len(p.Lines) < 2 {
 		return nil
 	}
@@ -249,14 +278,14 @@ func (p *Picture) names(left, columns int, g Gradient) (out [][]Cell) {
 		if len(line) > left+1 && len(line)+1+len(name) > left+1+columns {
 			out, line = append(out, line), padded("", left)
 		}
-		line = append(append(line, Cell{Rune: rune(marks[i%len(marks)]), Fore: p.ink(i, g)}), name...)
+		line = append(append(line, Cell{Rune: rune(marks[i%len(marks)]), Fore: p.ink(i, colors)}), name...)
 	}
 	return append(out, line)
 }
 
 // ink returns the colour of a curve on a terminal: its own if there are several, and colours.
-func (p *Picture) ink(i int, g Gradient) color.RGBA {
-	if g == nil || len(p.Lines) < 2 {
+func (p *Picture) ink(i int, colors bool) color.RGBA {
+	if !colors || len(p.Lines) < 2 {
 		return color.RGBA{}
 	}
 	if i = i % len(inks); i == len(inks)-1 {
@@ -265,11 +294,9 @@ func (p *Picture) ink(i int, g Gradient) color.RGBA {
 	return inks[i]
 }
 
-func (p *Picture) backwards() bool { return p.Axes[0].Known && p.Axes[0].First > p.Axes[0].Last }
-
 // lineBlock draws the curves with Braille characters, 2 × 4 dots each, without labels. Where curves
 // meet, a character has the colour of the last one.
-func (p *Picture) lineBlock(columns, lines int, g Gradient) [][]Cell {
+func (p *Picture) lineBlock(columns, lines int, colors bool) [][]Cell {
 	out := make([][]Cell, lines)
 	for i := range out {
 		out[i] = make([]Cell, columns)
@@ -278,7 +305,7 @@ func (p *Picture) lineBlock(columns, lines int, g Gradient) [][]Cell {
 		}
 	}
 	for k, s := range p.Lines {
-		x, y := p.drawDots(out, s.Envelope, p.ink(k, g))
+		x, y := p.drawDots(out, s.Envelope, p.ink(k, colors))
 		if len(p.Lines) > 1 && y >= 0 {
 			out[y][x].Rune = rune(marks[k%len(marks)])
 		}
@@ -295,14 +322,9 @@ func (p *Picture) drawDots(out [][]Cell, e *Envelope, ink color.RGBA) (lastX, la
 	height := func(v float64) int {
 		return int(math.Round((v - p.Low) / (p.High - p.Low) * float64(dotsY-1)))
 	}
-	n := len(e.Low)
 	before := -1
-	for x := range dotsX {
-		i := x * n / dotsX
-		if p.backwards() {
-			i = n - 1 - i
-		}
-		low, high := e.Low[i], e.High[i]
+	for x, s := range p.Axes[0].spans(p.Shape[0], len(e.Low), dotsX, p.Axes[0].fromRight()) {
+		low, high := e.between(s)
 		if math.IsNaN(low) {
 			before = -1
 			continue
@@ -343,19 +365,8 @@ func panelLayout(n, columns, rows int) (down, across, width, height int) {
 	return down, across, total/across - panelGap, max(rows/down-2*cellsPerLine, 3*cellsPerLine) // a title and an empty line
 }
 
-// PanelSize returns the size of each of n panels: in cells for Cells, or for a file in at least the
-// pixels that it has there.
-func PanelSize(n, width, height int, terminal bool) (columns, rows int) {
-	if terminal {
-		_, _, columns, rows = panelLayout(n, width, height)
-		return columns, rows
-	}
-	rows, columns = arrange(n, float64(width), float64(height))
-	return grid.DivUp(width, columns), grid.DivUp(height, rows)
-}
-
 // panelCells draws small multiples next to each other, each below its title, and one scale.
-func (p *Picture) panelCells(columns, rows int, g Gradient) (out [][]Cell) {
+func (p *Picture) panelCells(columns, rows int, colors bool) (out [][]Cell) {
 	down, across, width, height := panelLayout(len(p.Panels), columns, rows)
 	for row := range down {
 		var lines [][]Cell
@@ -369,10 +380,10 @@ func (p *Picture) panelCells(columns, rows int, g Gradient) (out [][]Cell) {
 			}
 			x := p.Panels[k]
 			block := [][]Cell{plain(shorten(x.Title, width))}
-			if x.Kind == Heatmap {
-				block = append(block, x.heatBlock(width, height, g)...)
+			if x.Kind == Line {
+				block = append(block, x.lineBlock(width, height/cellsPerLine, colors)...)
 			} else {
-				block = append(block, x.lineBlock(width, height/cellsPerLine, g)...)
+				block = append(block, x.heatBlock(width, height, colors)...)
 			}
 			for n, line := range block {
 				if n == len(lines) {
@@ -386,22 +397,12 @@ func (p *Picture) panelCells(columns, rows int, g Gradient) (out [][]Cell) {
 		}
 		out = append(out, lines...)
 	}
-	if p.Kind == Heatmap {
-		return append(out, p.scale(g)[gutter+1:])
+	switch p.Kind {
+	case Heatmap:
+		return append(out, p.scale(colors)[gutter+1:])
+	case Image:
+		return out
 	}
 	low, high := p.ends()
 	return append(out, plain(strings.TrimSpace("from "+low+" to "+high+" "+p.Label)))
-}
-
-// Transpose exchanges the dimensions of a heat map.
-func (p *Picture) Transpose() {
-	t := &Grid{Rows: p.Grid.Columns, Columns: p.Grid.Rows, Cells: make([]float64, len(p.Grid.Cells)), Low: p.Grid.Low, High: p.Grid.High}
-	for row := range t.Rows {
-		for column := range t.Columns {
-			t.Cells[row*t.Columns+column] = p.Grid.At(column, row)
-		}
-	}
-	p.Grid = t
-	p.Axes = []Axis{p.Axes[1], p.Axes[0]}
-	p.Shape = []int64{p.Shape[1], p.Shape[0]}
 }

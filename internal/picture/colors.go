@@ -11,11 +11,11 @@ import (
 type Gradient []color.RGBA
 
 // GradientNames are the names of Gradients, the default one first.
-var GradientNames = []string{"viridis", "magma", "plasma", "inferno", "gray", "diverging"}
+var GradientNames = []string{"viridis", "magma", "plasma", "inferno", "gray", "diverging", "cyclic"}
 
 // Gradients are the colours of heat maps. The brightness of viridis, magma, plasma and inferno, by
 // van der Walt and Smith, increases with the value, also in print and for colour-blind readers. The
-// middle of diverging is white.
+// middle of diverging is white. The ends of cyclic are equal, for angles.
 var Gradients = map[string]Gradient{
 	"viridis": {
 		{0x44, 0x01, 0x54, 255}, {0x48, 0x28, 0x78, 255}, {0x3e, 0x49, 0x89, 255}, {0x31, 0x68, 0x8e, 255}, {0x26, 0x82, 0x8e, 255},
@@ -35,6 +35,10 @@ var Gradients = map[string]Gradient{
 	},
 	"gray":      {{0, 0, 0, 255}, {255, 255, 255, 255}},
 	"diverging": {{0x21, 0x66, 0xac, 255}, {0x92, 0xc5, 0xde, 255}, {0xf7, 0xf7, 0xf7, 255}, {0xf4, 0xa5, 0x82, 255}, {0xb2, 0x18, 0x2b, 255}},
+	"cyclic": {
+		{0xe2, 0xd9, 0xe2, 255}, {0xa6, 0xbf, 0xca, 255}, {0x6b, 0x8d, 0xbf, 255}, {0x5d, 0x4c, 0xa8, 255}, {0x2f, 0x14, 0x36, 255},
+		{0x7d, 0x24, 0x50, 255}, {0xb1, 0x59, 0x5c, 255}, {0xcd, 0xa6, 0x8f, 255}, {0xe2, 0xd9, 0xe2, 255},
+	},
 }
 
 // inks are the colours of curves, of which bars have the first. Colour-blind readers can

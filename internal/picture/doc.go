@@ -1,6 +1,6 @@
-// Package picture draws arrays: heat maps, lines and histograms, as PNG or SVG files.
+// Package picture draws variables: heat maps, images, lines, histograms and small multiples.
 //
-// A Grid or an Envelope reduces any number of elements to the cells or points of a picture while
-// the elements are read. The same pictures are drawn by the command plot and by the pages of
-// package serve.
+// Draw reads the elements of a variable of package cf and reduces any number of them to the cells
+// or points of a picture while they are read. The result is drawn as PNG, as SVG, or as characters
+// of a terminal. The commands plot and view and the pages of package serve draw the same pictures.
 package picture

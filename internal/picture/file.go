@@ -25,29 +25,29 @@ import (
 const pixelsPerInch = 96
 
 // Save draws the picture to a file. The format is "png" or "svg".
-func (p *Picture) Save(file, format string, width, height int, g Gradient) error {
-	return SavePlot(file, format, width, height, p.painter(format, g))
+func (p *Picture) Save(file, format string, width, height int) error {
+	return SavePlot(file, format, width, height, p.painter(format))
 }
 
 // Write draws the picture to w. The format is "png" or "svg".
-func (p *Picture) Write(w io.Writer, format string, width, height int, g Gradient) error {
-	return writePlot(w, format, width, height, p.painter(format, g))
+func (p *Picture) Write(w io.Writer, format string, width, height int) error {
+	return writePlot(w, format, width, height, p.painter(format))
 }
 
-func (p *Picture) painter(format string, g Gradient) func(c draw.Canvas) error {
+func (p *Picture) painter(format string) func(c draw.Canvas) error {
 	if format == "png" { // viewers of SVG have other fonts
 		f := plot.New().Title.TextStyle.Font
 		f.Typeface, f.Variant = "Liberation", "Sans"
 		p.inFont(f)
 	}
-	return func(c draw.Canvas) error { return p.draw(c, g) }
+	return p.draw
 }
 
 // inFont replaces characters that a font does not have.
 func (p *Picture) inFont(f font.Font) {
-	p.Title, p.Label = inFont(f, p.Title), inFont(f, p.Label)
+	p.Title, p.Slice, p.Label = inFont(f, p.Title), inFont(f, p.Slice), inFont(f, p.Label)
 	for i := range p.Axes {
-		p.Axes[i].Label = inFont(f, p.Axes[i].Label)
+		p.Axes[i].Label, p.Axes[i].Units = inFont(f, p.Axes[i].Label), inFont(f, p.Axes[i].Units)
 	}
 	for i := range p.Lines {
 		p.Lines[i].Name = inFont(f, p.Lines[i].Name)
@@ -85,35 +85,46 @@ func writePlot(to io.Writer, format string, width, height int, paint func(c draw
 	return err
 }
 
-func (p *Picture) draw(c draw.Canvas, g Gradient) error {
+func (p *Picture) draw(c draw.Canvas) error {
 	c.SetColor(color.White)
 	c.Fill(c.Rectangle.Path())
 	if len(p.Panels) > 0 {
-		return p.drawPanels(c, g)
+		return p.drawPanels(c)
 	}
 	fig := plot.New()
 	StyleText(fig)
-	fig.Title.Text = p.Title
-	var err error
 	switch p.Kind {
 	case Heatmap:
-		p.addHeat(fig, g)
 		bar := p.newBar()
 		inner := Margins(c, bar.space)
-		drawWords(fig, inner, !p.Axes[1].Known, !p.Axes[0].Known)
-		bar.draw(c, fig.DataCanvas(inner).Rectangle, g)
+		p.addCells(fig)
+		p.drawFigure(fig, inner)
+		bar.draw(c, fig.DataCanvas(inner).Rectangle)
+	case Image:
+		p.addCells(fig)
+		p.drawFigure(fig, p.square(fig, Margins(c, 0)))
 	case Line:
-		if err = p.addLines(fig); err == nil {
-			names := p.newLegend()
-			inner := Margins(c, names.space)
-			p.drawWords(fig, inner, !p.Axes[0].Known)
-			names.draw(c, fig.DataCanvas(inner).Rectangle)
+		if err := p.addLines(fig); err != nil {
+			return err
 		}
+		names := p.newLegend()
+		inner := Margins(c, names.space)
+		p.drawFigure(fig, inner)
+		names.draw(c, fig.DataCanvas(inner).Rectangle)
 	default:
 		p.addHistogram(fig)
-		drawWords(fig, Margins(c, 0), false, false)
+		p.drawFigure(fig, Margins(c, 0))
 	}
-	return err
+	return nil
+}
+
+// square returns the part of a canvas in which the pixels of an image are squares.
+func (p *Picture) square(fig *plot.Plot, c draw.Canvas) draw.Canvas {
+	data := fig.DataCanvas(c).Size()
+	rows, columns := vg.Length(p.Shape[0]), vg.Length(p.Shape[1])
+	scale := min(data.X/columns, data.Y/rows)
+	x, y := (data.X-scale*columns)/2, (data.Y-scale*rows)/2
+	return draw.Crop(c, x, -x, y, -y)
 }
 
 // Margins leaves space around a figure, and additional space at the right.
@@ -134,97 +145,90 @@ func StyleText(p *plot.Plot) {
 	p.X.Tick.Marker, p.Y.Tick.Marker = evenTicks{}, evenTicks{}
 }
 
-// drawWords shortens the text around a figure to the available space, and draws the figure on the
-// canvas.
-func drawWords(fig *plot.Plot, c draw.Canvas, wholeX, wholeY bool) {
+// heading returns the title and the slice, on two lines if one is too short for them.
+func (p *Picture) heading(style *text.Style, space vg.Length) string {
+	if one := p.Heading(); p.Slice == "" || p.Title == "" || style.Width(one) <= space {
+		return fitText(style, one, space)
+	}
+	return fitText(style, p.Title, space) + "\n" + fitText(style, p.Slice, space)
+}
+
+// drawFigure shortens the text around a figure to the available space, sets the ticks, and draws
+// the figure on the canvas.
+func (p *Picture) drawFigure(fig *plot.Plot, c draw.Canvas) {
 	width := c.Max.X - c.Min.X
-	fig.Title.Text = fitText(&fig.Title.TextStyle, fig.Title.Text, width)
+	fig.Title.Text = p.heading(&fig.Title.TextStyle, width)
 	fig.X.Label.Text = fitText(&fig.X.Label.TextStyle, fig.X.Label.Text, width)
 	fig.Y.Label.Text = fitText(&fig.Y.Label.TextStyle, fig.Y.Label.Text, c.Max.Y-c.Min.Y)
-	space := fig.DataCanvas(c).Size()
-	fig.X.Tick.Marker = ticksBelow(&fig.X.Tick.Label, wholeX, space.X)
-	fig.Y.Tick.Marker = ticksBeside(&fig.Y.Tick.Label, wholeY, space.Y)
+	p.setTicks(fig, fig.DataCanvas(c).Size())
+	p.setTicks(fig, fig.DataCanvas(c).Size()) // the labels have changed the space
 	fig.Draw(c)
 }
 
-// drawWords is drawWords for a line, whose vertical axis may be logarithmic.
-func (p *Picture) drawWords(fig *plot.Plot, c draw.Canvas, wholeX bool) {
-	if !p.Log {
-		drawWords(fig, c, wholeX, false)
-		return
+// setTicks sets the ticks of both axes for a size of the data.
+func (p *Picture) setTicks(fig *plot.Plot, space vg.Point) {
+	x, y := &fig.X.Tick.Label, &fig.Y.Tick.Label
+	switch p.Kind {
+	case Heatmap, Image:
+		fig.X.Tick.Marker = p.Axes[1].ticksBelow(x, p.Shape[1], space.X)
+		fig.Y.Tick.Marker = p.Axes[0].ticksBeside(y, p.Shape[0], space.Y)
+	case Line:
+		fig.X.Tick.Marker = p.Axes[0].ticksBelow(x, p.Shape[0], space.X)
+		fig.Y.Tick.Marker = ticksBeside(y, false, space.Y)
+		if p.Log {
+			fig.Y.Tick.Marker = powerTicks{}
+		}
+	default:
+		fig.X.Tick.Marker, fig.Y.Tick.Marker = ticksBelow(x, false, space.X), ticksBeside(y, false, space.Y)
 	}
-	width := c.Max.X - c.Min.X
-	fig.Title.Text = fitText(&fig.Title.TextStyle, fig.Title.Text, width)
-	fig.X.Label.Text = fitText(&fig.X.Label.TextStyle, fig.X.Label.Text, width)
-	fig.Y.Label.Text = fitText(&fig.Y.Label.TextStyle, fig.Y.Label.Text, c.Max.Y-c.Min.Y)
-	fig.Y.Tick.Marker = powerTicks{}
-	fig.X.Tick.Marker = ticksBelow(&fig.X.Tick.Label, wholeX, fig.DataCanvas(c).Size().X)
-	fig.Draw(c)
 }
 
-// edges returns the coordinates of the outer edges of the first and the last element, half a step
-// beyond their middles.
-func (x *Axis) edges(n int64) (first, last float64) {
-	half := 0.5
-	if n > 1 {
-		half = (x.Last - x.First) / float64(n-1) / 2
+// ticksBelow returns the ticks of a horizontal axis, ticksBeside those of a vertical one: dates,
+// coordinates, or whole indexes.
+func (x *Axis) ticksBelow(style *text.Style, n int64, space vg.Length) plot.Ticker {
+	even := ticksBelow(style, !x.Known, space)
+	if x.dates != nil {
+		return dateTicks{x, n, space, even.takes}
 	}
-	return x.First - half, x.Last + half
+	return even
 }
 
-// addHeat adds the cells. The first row is at the top and the first column at
-// the left, as in a printed matrix. Coordinates from the file increase to the right and up, as on a
-// map.
-func (p *Picture) addHeat(fig *plot.Plot, g Gradient) {
+func (x *Axis) ticksBeside(style *text.Style, n int64, space vg.Length) plot.Ticker {
+	even := ticksBeside(style, !x.Known, space)
+	if x.dates != nil {
+		return dateTicks{x, n, space, even.takes}
+	}
+	return even
+}
+
+// addCells adds the cells of a heat map or an image. Indexes increase downwards, as in a printed
+// matrix; coordinates increase upwards, as on a map, unless they are depths.
+func (p *Picture) addCells(fig *plot.Plot) {
 	x0, x1 := p.Axes[1].edges(p.Shape[1])
 	y0, y1 := p.Axes[0].edges(p.Shape[0])
-	fig.X.Label.Text, fig.Y.Label.Text = p.Axes[1].Label, p.Axes[0].Label
+	fig.X.Label.Text, fig.Y.Label.Text = p.Axes[1].title(), p.Axes[0].title()
 	fig.X.Min, fig.X.Max = min(x0, x1), max(x0, x1)
 	fig.Y.Min, fig.Y.Max = min(y0, y1), max(y0, y1)
-	var flipX, flipY bool
-	if p.Axes[1].Known {
-		flipX = x0 > x1
-	} else if x0 > x1 {
+	if !p.Axes[1].Known && x0 > x1 {
 		fig.X.Scale = plot.InvertedScale{Normalizer: plot.LinearScale{}}
 	}
-	if p.Axes[0].Known {
-		flipY = y0 < y1
-	} else if y0 < y1 {
+	if p.Axes[0].inverted() {
 		fig.Y.Scale = plot.InvertedScale{Normalizer: plot.LinearScale{}}
 	}
-	fig.Add(&cellImage{p.Grid, g, p.Low, p.High, flipX, flipY})
+	fig.Add(cellImage{p})
 }
 
 // cellImage draws cells as an image that fills the axes.
-type cellImage struct {
-	grid         *Grid
-	colors       Gradient
-	low, high    float64
-	flipX, flipY bool
-}
+type cellImage struct{ *Picture }
 
 // Plot implements plot.Plotter. A cell has at least one whole pixel, so that its edges stay sharp.
-func (m *cellImage) Plot(c draw.Canvas, _ *plot.Plot) {
+func (m cellImage) Plot(c draw.Canvas, _ *plot.Plot) {
 	size := c.Size()
 	scale := func(length vg.Length, n int) int {
 		return max(int(math.Round(float64(length/vg.Inch)*pixelsPerInch)), n)
 	}
-	width, height := scale(size.X, m.grid.Columns), scale(size.Y, m.grid.Rows)
-	img := image.NewRGBA(image.Rect(0, 0, width, height))
-	for y := range height {
-		row := y * m.grid.Rows / height
-		if m.flipY {
-			row = m.grid.Rows - 1 - row
-		}
-		for x := range width {
-			column := x * m.grid.Columns / width
-			if m.flipX {
-				column = m.grid.Columns - 1 - column
-			}
-			img.SetRGBA(x, y, m.colors.At(m.grid.At(row, column), m.low, m.high))
-		}
-	}
-	c.DrawImage(c.Rectangle, img)
+	g := m.cells()
+	c.DrawImage(c.Rectangle, m.Raster(scale(size.X, g.Columns), scale(size.Y, g.Rows)))
 }
 
 // colorBar shows the values of the colours at the right of a heat map.
@@ -235,10 +239,13 @@ type colorBar struct {
 	space     vg.Length // space at the right of the data, beyond the margin
 	along     bool      // the label is along the bar, not above it
 	log       bool      // the values are logarithms
+	missing   bool      // cells without a value exist
+	colors    Gradient
 }
 
 func (p *Picture) newBar() *colorBar {
-	b := &colorBar{low: p.Low, high: p.High, log: p.Log, label: p.Label, style: plot.New().Y.Tick.Label}
+	b := &colorBar{low: p.Low, high: p.High, log: p.Log, label: p.Label, missing: p.Missing, colors: p.gradient()}
+	b.style = plot.New().Y.Tick.Label
 	b.style.Font.Typeface, b.style.Font.Variant, b.style.Font.Size = "Liberation", "Sans", 9.5
 	for _, t := range b.ticks(0) {
 		b.space = max(b.space, b.style.Width(t.Label)+vg.Points(33))
@@ -262,14 +269,17 @@ func (b *colorBar) ticks(length vg.Length) []plot.Tick {
 }
 
 // draw draws the bar, as high as the data.
-func (b *colorBar) draw(c draw.Canvas, data vg.Rectangle, g Gradient) {
+func (b *colorBar) draw(c draw.Canvas, data vg.Rectangle) {
 	left := data.Max.X + vg.Points(14)
+	if b.missing {
+		data.Min.Y = b.drawMissing(c, vg.Point{X: left, Y: data.Min.Y})
+	}
 	bar := vg.Rectangle{Min: vg.Point{X: left, Y: data.Min.Y}, Max: vg.Point{X: left + vg.Points(14), Y: data.Max.Y}}
 	const steps = 256
 	img := image.NewRGBA(image.Rect(0, 0, 8, steps))
 	for y := range steps {
 		for x := range 8 {
-			img.SetRGBA(x, y, g.At(float64(steps-1-y)/(steps-1), 0, 1))
+			img.SetRGBA(x, y, b.colors.At(float64(steps-1-y)/(steps-1), 0, 1))
 		}
 	}
 	c.DrawImage(bar, img)
@@ -295,10 +305,25 @@ func (b *colorBar) draw(c draw.Canvas, data vg.Rectangle, g Gradient) {
 	c.FillText(style, at, fitText(&b.style, b.label, bar.Max.Y-bar.Min.Y))
 }
 
+// drawMissing draws the colour of missing values above a point. It returns the height at which the
+// bar begins.
+func (b *colorBar) drawMissing(c draw.Canvas, at vg.Point) vg.Length {
+	const side = vg.Length(10)
+	box := vg.Rectangle{Min: at, Max: vg.Point{X: at.X + vg.Points(14), Y: at.Y + side}}
+	c.SetColor(missingColor)
+	c.Fill(box.Path())
+	line := draw.LineStyle{Color: color.Black, Width: vg.Points(0.5)}
+	c.StrokeLines(line, []vg.Point{box.Min, {X: box.Max.X, Y: box.Min.Y}, box.Max, {X: box.Min.X, Y: box.Max.Y}, box.Min})
+	style := b.style
+	style.XAlign, style.YAlign = text.XLeft, text.YCenter
+	c.FillText(style, vg.Point{X: box.Max.X + vg.Points(5), Y: (box.Min.Y + box.Max.Y) / 2}, "missing")
+	return box.Max.Y + vg.Points(10)
+}
+
 // addLines adds the axes and the curves.
 func (p *Picture) addLines(fig *plot.Plot) error {
 	x := &p.Axes[0]
-	fig.X.Label.Text, fig.Y.Label.Text = x.Label, p.Label
+	fig.X.Label.Text, fig.Y.Label.Text = x.title(), p.Label
 	fig.Y.Min, fig.Y.Max = p.Low, p.High
 	if !p.Clipped {
 		fig.Y.Padding = vg.Points(4)

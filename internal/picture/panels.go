@@ -22,7 +22,7 @@ func arrange(n int, width, height float64) (rows, columns int) {
 
 // drawPanels draws the panels below the title. The outer ones have labels at the axes. Heat maps
 // share the colour bar.
-func (p *Picture) drawPanels(c draw.Canvas, g Gradient) error {
+func (p *Picture) drawPanels(c draw.Canvas) error {
 	var bar *colorBar
 	right := vg.Length(0)
 	if p.Kind == Heatmap {
@@ -33,63 +33,94 @@ func (p *Picture) drawPanels(c draw.Canvas, g Gradient) error {
 	title := plot.New()
 	StyleText(title)
 	style := title.Title.TextStyle
-	c.FillText(style, vg.Point{X: (inner.Min.X + inner.Max.X) / 2, Y: inner.Max.Y}, fitText(&style, p.Title, inner.Max.X-inner.Min.X))
+	heading := p.heading(&style, inner.Max.X-inner.Min.X)
+	c.FillText(style, vg.Point{X: (inner.Min.X + inner.Max.X) / 2, Y: inner.Max.Y}, heading)
 	names := style // of the panels
 	names.Font.Size = 10
 	above := names.Font.Size + vg.Points(5)
-	inner.Max.Y -= style.Font.Size + vg.Points(8) + above
+	inner.Max.Y -= style.Height(heading) + vg.Points(8) + above
 
-	size := inner.Size()
-	rows, columns := arrange(len(p.Panels), float64(size.X), float64(size.Y))
-	figs := make([][]*plot.Plot, rows)
-	for i := range figs {
-		figs[i] = make([]*plot.Plot, columns)
+	g, err := p.newGallery(inner, above)
+	if err != nil {
+		return err
 	}
+	for i := range p.Panels {
+		at := g.draw(i)
+		c.FillText(names, vg.Point{X: (at.Min.X + at.Max.X) / 2, Y: at.Max.Y + above}, fitText(&names, p.Panels[i].Title, at.Max.X-at.Min.X))
+	}
+	if bar != nil {
+		bar.draw(c, g.data)
+	}
+	return nil
+}
+
+// gallery arranges panels whose data has the same size.
+type gallery struct {
+	canvas        draw.Canvas
+	figures       []*plot.Plot
+	columns       int
+	width, height vg.Length    // of the data of a panel
+	gapX, gapY    vg.Length    // between the data of panels
+	data          vg.Rectangle // around all data
+}
+
+// newGallery returns the figures of the panels in an area. The outer ones have labels. Each has a
+// line of text above it.
+func (p *Picture) newGallery(c draw.Canvas, above vg.Length) (*gallery, error) {
+	g := &gallery{canvas: c, gapX: vg.Points(10), gapY: vg.Points(8) + above}
+	rows, columns := arrange(len(p.Panels), float64(c.Max.X-c.Min.X), float64(c.Max.Y-c.Min.Y))
+	g.columns = columns
+	size := c.Size()
+	space := vg.Point{X: size.X / vg.Length(columns) * 0.75, Y: size.Y / vg.Length(rows) * 0.75}
 	for i, x := range p.Panels {
 		fig := plot.New()
 		StyleText(fig)
-		space := vg.Point{X: size.X / vg.Length(columns) * 0.7, Y: size.Y / vg.Length(rows) * 0.7}
-		wholeX, wholeY := !x.Axes[len(x.Axes)-1].Known, false
-		if p.Kind == Heatmap {
-			x.addHeat(fig, g)
-			wholeY = !x.Axes[0].Known
+		if p.Kind != Line {
+			x.addCells(fig)
 		} else if err := x.addLines(fig); err != nil {
-			return err
+			return nil, err
 		}
 		fig.X.Label.Text = fitText(&fig.X.Label.TextStyle, fig.X.Label.Text, space.X)
 		fig.Y.Label.Text = fitText(&fig.Y.Label.TextStyle, fig.Y.Label.Text, space.Y)
-		fig.X.Tick.Marker = ticksBelow(&fig.X.Tick.Label, wholeX, space.X)
-		fig.Y.Tick.Marker = ticksBeside(&fig.Y.Tick.Label, wholeY, space.Y)
-		if p.Log && p.Kind == Line {
-			fig.Y.Tick.Marker = powerTicks{}
-		}
+		x.setTicks(fig, space)
 		if i%columns > 0 {
 			fig.Y.Label.Text, fig.Y.Tick.Marker = "", bare{fig.Y.Tick.Marker}
 		}
 		if i+columns < len(p.Panels) {
 			fig.X.Label.Text, fig.X.Tick.Marker = "", bare{fig.X.Tick.Marker}
 		}
-		figs[i/columns][i%columns] = fig
+		g.figures = append(g.figures, fig)
 	}
-	data := vg.Rectangle{}
-	tiles := plot.Align(figs, draw.Tiles{Rows: rows, Cols: columns, PadX: vg.Points(10), PadY: vg.Points(6) + above}, inner)
-	for i := range p.Panels {
-		fig, tile := figs[i/columns][i%columns], tiles[i/columns][i%columns]
-		fig.Draw(tile)
-		at := fig.DataCanvas(tile).Rectangle
-		c.FillText(names, vg.Point{X: (at.Min.X + at.Max.X) / 2, Y: at.Max.Y + above}, fitText(&names, p.Panels[i].Title, at.Max.X-at.Min.X))
-		if i == 0 {
-			data = at
-		}
-		data = vg.Rectangle{
-			Min: vg.Point{X: min(data.Min.X, at.Min.X), Y: min(data.Min.Y, at.Min.Y)},
-			Max: vg.Point{X: max(data.Max.X, at.Max.X), Y: max(data.Max.Y, at.Max.Y)},
-		}
+	var left, below, right vg.Length
+	for _, fig := range g.figures {
+		data := fig.DataCanvas(c).Rectangle
+		left, right = max(left, data.Min.X-c.Min.X), max(right, c.Max.X-data.Max.X)
+		below = max(below, data.Min.Y-c.Min.Y)
 	}
-	if bar != nil {
-		bar.draw(c, data, g)
+	g.data = vg.Rectangle{Min: vg.Point{X: c.Min.X + left, Y: c.Min.Y + below}, Max: vg.Point{X: c.Max.X - right, Y: c.Max.Y}}
+	g.width = (g.data.Size().X - g.gapX*vg.Length(columns-1)) / vg.Length(columns)
+	g.height = (g.data.Size().Y - g.gapY*vg.Length(rows-1)) / vg.Length(rows)
+	if p.Kind == Image { // pixels are squares
+		scale := min(g.width/vg.Length(p.Shape[1]), g.height/vg.Length(p.Shape[0]))
+		g.width, g.height = scale*vg.Length(p.Shape[1]), scale*vg.Length(p.Shape[0])
 	}
-	return nil
+	return g, nil
+}
+
+// draw draws panel i, and returns the area of its data.
+func (g *gallery) draw(i int) vg.Rectangle {
+	left := g.data.Min.X + vg.Length(i%g.columns)*(g.width+g.gapX)
+	top := g.data.Max.Y - vg.Length(i/g.columns)*(g.height+g.gapY)
+	want := vg.Rectangle{Min: vg.Point{X: left, Y: top - g.height}, Max: vg.Point{X: left + g.width, Y: top}}
+	c := g.canvas
+	c.Rectangle = want
+	for range 4 { // the space around the data depends a little on its size
+		got := g.figures[i].DataCanvas(c).Rectangle
+		c.Min.X, c.Min.Y = c.Min.X+want.Min.X-got.Min.X, c.Min.Y+want.Min.Y-got.Min.Y
+		c.Max.X, c.Max.Y = c.Max.X+want.Max.X-got.Max.X, c.Max.Y+want.Max.Y-got.Max.Y
+	}
+	g.figures[i].Draw(c)
+	return want
 }
 
 // bare are ticks without labels.

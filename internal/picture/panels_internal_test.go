@@ -38,8 +38,8 @@ func TestPicture_Cells_series(t *testing.T) {
            0      3
            1 up
            2 down
-`, characters(p.Cells(8, 4, nil)))
-	colored := p.Cells(8, 4, Gradients["viridis"])
+`, characters(p.Cells(8, 4, false)))
+	colored := p.Cells(8, 4, true)
 	used := map[color.RGBA]bool{}
 	for _, line := range colored {
 		for _, c := range line {
@@ -61,7 +61,7 @@ func TestPicture_Cells_panels(t *testing.T) {
 	p.Bound(0, 100)
 	require.Equal(t, 0.0, p.Panels[2].Low)
 	require.Equal(t, 3.0, p.Panels[0].High)
-	shown := characters(p.Cells(60, 12, nil))
+	shown := characters(p.Cells(60, 12, false))
 	for _, want := range []string{"index 0", "index 1", "index 2", "3 m", "██████"} {
 		require.Contains(t, shown, want)
 	}

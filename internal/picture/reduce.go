@@ -10,27 +10,36 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
-// Kinds of pictures.
+// Kinds of pictures. Auto is that of the number of dimensions.
 const (
+	Auto      = "auto"
 	Heatmap   = "heatmap"
 	Line      = "line"
 	Histogram = "histogram"
+	Image     = "image"
 )
+
+// Kinds are the names of the kinds.
+var Kinds = []string{Auto, Heatmap, Line, Histogram, Image}
 
 // Picture contains everything that is drawn, for a file or a terminal.
 type Picture struct {
 	Kind      string
 	Title     string
+	Slice     string // the indexes that a selection fixes, for example "time = 2024-01-02"
 	Label     string // of the values, with their units
+	Colors    string // of a heat map, one of GradientNames; "": the first one
 	Axes      []Axis
 	Shape     []int64
 	Low, High float64 // of the values
 	Clipped   bool    // values outside Low and High exist or are expected
+	Missing   bool    // some cells of a heat map have no value
 	Log       bool    // the values, Low and High are decimal logarithms
 
-	Grid  *Grid              // of a heat map
-	Lines []Series           // of a line, one or more
-	Bins  *ndarray.Histogram // of a histogram
+	Grid     *Grid              // of a heat map
+	Channels []*Grid            // of an image: red, green, blue, opacity; from 0 to 1
+	Lines    []Series           // of a line, one or more
+	Bins     *ndarray.Histogram // of a histogram
 
 	// Panels are small multiples: pictures of the same kind with their own titles and data. They
 	// share everything else with this picture, which has no data then.
@@ -48,21 +57,6 @@ const (
 	MaxSeries = 7
 	MaxPanels = 64
 )
-
-// Axis describes one axis of a picture.
-type Axis struct {
-	Label       string
-	First, Last float64 // coordinates of the first and of the last index
-	Known       bool    // the coordinates come from the file and are not indexes
-}
-
-// At returns the coordinate of the middle of index i of n.
-func (x *Axis) At(i float64, n int64) float64 {
-	if n < 2 {
-		return x.First
-	}
-	return x.First + (x.Last-x.First)*i/float64(n-1)
-}
 
 // Bounds returns a range that is not empty for the least and the greatest value.
 func Bounds(low, high float64) (float64, float64) {
@@ -92,8 +86,26 @@ func NewGrid(shape []int64, rows, columns int) *Grid {
 	return g
 }
 
-// At returns the value of a cell.
-func (g *Grid) At(row, column int) float64 { return g.Cells[row*g.Columns+column] }
+// mean returns the mean of the elements of some cells, or NaN without any.
+func (g *Grid) mean(rows, columns span) float64 {
+	if rows.to == rows.from+1 && columns.to == columns.from+1 {
+		return g.Cells[rows.from*g.Columns+columns.from]
+	}
+	mean, count := math.NaN(), 0.0
+	for row := rows.from; row < rows.to; row++ {
+		for c := row*g.Columns + columns.from; c < row*g.Columns+columns.to; c++ {
+			switch n := g.counts[c]; {
+			case n == 0:
+			case count == 0:
+				mean, count = g.Cells[c], n
+			default:
+				count += n
+				mean += (g.Cells[c] - mean) * (n / count)
+			}
+		}
+	}
+	return mean
+}
 
 // Add adds the elements of a region. One value means that all elements have it. Values that are not
 // finite are missing.
@@ -234,4 +246,16 @@ func (e *Envelope) add(stretch int, at int64, v float64) {
 		widen(&e.Low[stretch], &e.High[stretch], v)
 		widen(&e.Least, &e.Most, v)
 	}
+}
+
+// between returns the least and the greatest element of some stretches, or NaN without any.
+func (e *Envelope) between(s span) (low, high float64) {
+	low, high = math.NaN(), math.NaN()
+	for i := s.from; i < s.to; i++ {
+		if !math.IsNaN(e.Low[i]) {
+			widen(&low, &high, e.Low[i])
+			widen(&low, &high, e.High[i])
+		}
+	}
+	return low, high
 }

@@ -30,9 +30,20 @@ func (p *Picture) Bound(low, high float64) {
 		p.Low, p.High = Bounds(p.Percentiles(low, high))
 		p.Clipped = low > 0 || high < 100
 	}
+	p.spread()
+}
+
+// spread gives the range of values to the panels.
+func (p *Picture) spread() {
 	for _, x := range p.Panels {
 		x.Low, x.High, x.Clipped = p.Low, p.High, p.Clipped
 	}
+}
+
+// hasMissing reports whether a cell of a heat map has no value.
+func (p *Picture) hasMissing() bool {
+	return p.Grid != nil && slices.ContainsFunc(p.Grid.Cells, math.IsNaN) ||
+		slices.ContainsFunc(p.Panels, func(x *Picture) bool { return x.hasMissing() })
 }
 
 // Percentiles returns two percentiles of the cells or of the ends of the stretches, or NaN without

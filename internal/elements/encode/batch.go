@@ -131,7 +131,7 @@ func EachBlock(ctx context.Context, arr *ndarray.Array, limit int64, progress fu
 // EachText is EachBlock for elements that are printed: dates of any calendar, missing integers.
 func EachText(ctx context.Context, arr *ndarray.Array, limit int64, progress func(bytes int64),
 	f func(r ndarray.Region, e *Batch) error) error {
-	return (&Reading{Arr: arr, formatted: isFormatted(arr), Limit: limit, Progress: progress}).Each(ctx, f)
+	return (&Reading{Arr: arr, formatted: Formatted(arr), Limit: limit, Progress: progress}).Each(ctx, f)
 }
 
 // Reading describes a pass over all elements of an array.
@@ -228,9 +228,9 @@ func progressPiece(shape, chunk []int64, most, some, workers int64) int64 {
 	return min(most, grid.RoundUp(least, layer, math.MaxInt64))
 }
 
-// isFormatted reports whether the elements of an array are not all printed by their type: dates,
+// Formatted reports whether the elements of an array are not all printed by their type: dates,
 // and integers that can be missing or out of the range of the type.
-func isFormatted(arr *ndarray.Array) bool {
+func Formatted(arr *ndarray.Array) bool {
 	if cf.Of(arr) == nil {
 		return false
 	}

@@ -88,7 +88,7 @@ func New(ctx context.Context, arr *ndarray.Array, o *Options) (*Encoder, error) 
 	default:
 		return nil, fmt.Errorf("%w: format %q of elements", ndarray.ErrParam, o.Format)
 	}
-	e.reading.formatted = !e.bytes && isFormatted(arr)
+	e.reading.formatted = !e.bytes && Formatted(arr)
 	return e, nil
 }
 

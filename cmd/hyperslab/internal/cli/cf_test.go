@@ -111,7 +111,7 @@ func TestCFConventions(t *testing.T) {
 		})
 	}
 	t.Run("stored elements", func(t *testing.T) {
-		require.Contains(t, done(t, "stats", file+":/packed", "--as-is", "--bins", "0"), "-32768")
+		require.Contains(t, done(t, "stats", file+":/packed", "--raw", "--bins", "0"), "-32768")
 		require.Contains(t, done(t, "dump", file+":/packed"), "-32768")
 	})
 	t.Run("picture", func(t *testing.T) {

@@ -83,7 +83,7 @@ func TestRun_nullsOfStats(t *testing.T) {
 	nullTables(t, "write", dir)
 	for _, storage := range []string{"mask", "sentinel"} {
 		for column, value := range map[string]string{"i8": "4611686018427387904", "own": "3", "u1": "7", "f8": "-0"} {
-			for _, flag := range []string{"--as-is", "--untrusted"} {
+			for _, flag := range []string{"--raw", "--untrusted"} {
 				out := done(t, "stats", filepath.Join(dir, storage+".b2z:/"+column), flag)
 				require.Regexp(t, `count +1\nNaN +2\nmin +`+value+`\nmax +`+value+"\n", out, column)
 			}

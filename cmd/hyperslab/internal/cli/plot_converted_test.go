@@ -168,14 +168,17 @@ func TestPlot_NoCoordinates(t *testing.T) {
 	create(t, "here/square.b2nd", ndarray.Spec{Shape: []int64{2, 2}}, []float32{1, 2, 3, 4})
 	create(t, "here/complex.b2nd", ndarray.Spec{Shape: []int64{4}}, []complex64{1, 2, 3, 4})
 	create(t, "here/uneven.b2nd", ndarray.Spec{Shape: []int64{4}}, []float32{1, 2, 3, 5})
+	create(t, "here/unsorted.b2nd", ndarray.Spec{Shape: []int64{4}}, []float32{1, 3, 2, 5})
 	put(t, "here/notes.b2nd", []byte("no array"))
 	absolute, err := filepath.Abs("lat")
 	require.NoError(t, err)
 	for _, name := range []string{
-		"lat", "../lat", "x/../../lat", "/../lat", absolute, ".", "..", "/", "inner.b2nd", "longer", "square", "complex", "uneven", "notes", "no such",
+		"lat", "../lat", "x/../../lat", "/../lat", absolute, ".", "..", "/", "inner.b2nd", "longer", "square", "complex", "unsorted", "notes", "no such",
 	} {
 		require.Equal(t, index, draw(name, "lon"), name)
 	}
+	top, bottom = ends(t, draw("uneven", "lon"))
+	require.Equal(t, []float64{5, 1}, []float64{top, bottom})
 	for _, name := range []string{"inner", "50%"} {
 		top, bottom := ends(t, draw(name, "lon"))
 		require.Equal(t, []float64{40, 10}, []float64{top, bottom}, name)

@@ -110,7 +110,7 @@ func TestPlot_series(t *testing.T) {
 	for want, args := range map[string][]string{
 		"at most 7 curves":  {"long.b2nd", "--kind", "line"},
 		"want 5 numbers":    {"a.b2nd", "--with", "long.b2nd[:, 0]"},
-		"got rows.b2nd of":  {"rows.b2nd", "--with", "a.b2nd"},
+		"another array add": {"rows.b2nd", "--with", "a.b2nd"},
 		"cannot be combine": {"a.b2nd", "--with", "b.b2nd", "--panels", "2"},
 		"missing.b2nd":      {"a.b2nd", "--with", "missing.b2nd"},
 	} {
@@ -148,11 +148,11 @@ func TestPlot_panels(t *testing.T) {
 		require.NotZero(t, n)
 	})
 	for want, args := range map[string][]string{
-		"4 axes":     {"cube.b2nd[:, None]", "--panels", "2"},
-		"1 to 64":    {"cube.b2nd", "--panels", "65"},
-		"histogram":  {"cube.b2nd", "--panels", "2", "--kind", "histogram"},
-		"take 2":     {"cube.b2nd", "--panels", "2", "--kind", "line"},
-		"be combine": {"cube.b2nd", "--panels", "2", "--with", "cube.b2nd"},
+		"4 dimension": {"cube.b2nd[:, None]", "--panels", "2"},
+		"1 to 64":     {"cube.b2nd", "--panels", "65"},
+		"histogram":   {"cube.b2nd", "--panels", "2", "--kind", "histogram"},
+		"take 2":      {"cube.b2nd", "--panels", "2", "--kind", "line"},
+		"be combine":  {"cube.b2nd", "--panels", "2", "--with", "cube.b2nd"},
 	} {
 		_, stderr, code := run(append([]string{"plot"}, args...)...)
 		require.NotZero(t, code, args)
@@ -169,7 +169,7 @@ func TestPlot_dimensions(t *testing.T) {
 		create(t, name, ndarray.Spec{Shape: []int64{2, 2, 2, 2, 2}[:rank]}, values)
 		_, stderr, code := run("plot", name)
 		require.Equal(t, 2, code)
-		require.Contains(t, stderr, fmt.Sprintf("%s has %d axes; a picture has one or two, which a selection as in %s takes, or --kind histogram", name, rank, part))
+		require.Contains(t, stderr, fmt.Sprintf("%s: the array has %d dimensions; a picture has one or two, which a selection as in %s takes, or --kind histogram", name, rank, part))
 		_, stderr, code = run("plot", strings.Trim(part, "'"))
 		require.Zero(t, code, stderr)
 	}

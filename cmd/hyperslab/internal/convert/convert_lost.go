@@ -17,6 +17,7 @@ import (
 	"github.com/hyperslab/hyperslab/internal/format/detect"
 	"github.com/hyperslab/hyperslab/internal/format/msgpack"
 	"github.com/hyperslab/hyperslab/internal/hdf5/h5attr"
+	"github.com/hyperslab/hyperslab/internal/location/shellword"
 	"github.com/hyperslab/hyperslab/internal/tree/converted"
 	"github.com/hyperslab/hyperslab/internal/tree/textview"
 	"github.com/hyperslab/hyperslab/ndarray"
@@ -67,7 +68,7 @@ func (j *ConvertJob) leaveOut(spec *ndarray.Spec, m ndarray.Meta, format hypersl
 		reported = append(reported, fact{"type", d.String(), fmt.Sprintf("npy stores %v", d.NumPy())})
 	} else if bare && format != shell.NPYFormat && format != shell.FrameFormat {
 		reported = append(reported, fact{"type", spec.DType.String(), fmt.Sprintf("%s stores no dtype; read it with --dtype %s", format,
-			shell.ShellWord(spec.DType.String()))})
+			shellword.Quote(spec.DType.String()))})
 	}
 	if m.Format == detect.Objects {
 		reported = append(reported, fact{"objects", fmt.Sprintf("%d Python objects", m.NumElems()),

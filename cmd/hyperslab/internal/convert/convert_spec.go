@@ -20,6 +20,7 @@ import (
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/internal/hdf5/dimscale"
 	"github.com/hyperslab/hyperslab/internal/location/locate"
+	"github.com/hyperslab/hyperslab/internal/location/shellword"
 	"github.com/hyperslab/hyperslab/internal/tree/textview"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/bcolz"
@@ -205,7 +206,7 @@ func (j *ConvertJob) decide(attrs ndarray.Attrs, named bool, facts []fact, forma
 	}
 	for _, u := range refused {
 		fmt.Fprintf(&lines, "\n  %s (%s): %s", term.Safe(u.Name), term.Safe(u.Type), term.Safe(u.Reason))
-		fmt.Fprintf(&flags, " --exclude-attr %s", shell.ShellWord(u.Name))
+		fmt.Fprintf(&flags, " --exclude-attr %s", shellword.Quote(u.Name))
 	}
 	if len(facts) > 0 {
 		return s, fmt.Errorf("%s of %s cannot be stored in %s; no file was written:%s\n  to go on without add --exclude-unsupported",

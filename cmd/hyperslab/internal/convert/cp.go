@@ -21,6 +21,7 @@ import (
 	"github.com/hyperslab/hyperslab/internal/hdf5/h5copy"
 	"github.com/hyperslab/hyperslab/internal/hdf5/h5objects"
 	"github.com/hyperslab/hyperslab/internal/location/locate"
+	"github.com/hyperslab/hyperslab/internal/location/shellword"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/remote"
 )
@@ -161,7 +162,7 @@ func (j *cpJob) run(ctx context.Context, sources []string, target string) (err e
 // noPath returns the error for a target without a path.
 func (j *cpJob) noPath(target string) error {
 	if f, known := shell.NamedFormat(j.to.File); known && f != hyperslab.HDF5 {
-		return shell.Hintf("hyperslab convert "+shell.ShellWord(j.from[0].String())+" "+shell.ShellWord(target)+" writes another format",
+		return shell.Hintf("hyperslab convert "+shellword.Quote(j.from[0].String())+" "+shellword.Quote(target)+" writes another format",
 			"%s: got a file of format %s, want FILE.h5:/path; cp copies objects of HDF5 files without a change", target, f)
 	}
 	return shell.Usagef("%s: a path inside the file is missing, for example %s:%s", target, j.to.File, j.from[0].Object)

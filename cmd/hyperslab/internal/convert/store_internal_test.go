@@ -6,7 +6,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hyperslab/hyperslab"
-	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/shell"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -89,12 +88,4 @@ func TestSpec(t *testing.T) {
 	lzf.Compression = &ndarray.Compression{Codec: "deflate", Filters: []string{"scaleoffset"}}
 	_, err = none.Spec(lzf, hyperslab.HDF5)
 	require.EqualError(t, err, "unsupported operation: the source is stored with filter scaleoffset, which cannot be written; choose with --codec")
-}
-
-func TestShellWord(t *testing.T) {
-	for in, want := range map[string]string{
-		"DIMENSION_LIST": "DIMENSION_LIST", "two words": "'two words'", "it's": `'it'\''s'`, "": "''", "$x": "'$x'",
-	} {
-		require.Equal(t, want, shell.ShellWord(in))
-	}
 }

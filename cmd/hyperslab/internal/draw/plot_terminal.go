@@ -13,28 +13,30 @@ import (
 	"github.com/hyperslab/hyperslab/internal/picture"
 )
 
-// terminalRoom returns the number of cells of a picture. A line of text is two cells high.
-func terminalRoom(columns int) (width, height int) {
+// room returns the number of pixels of a picture. A line of text is two pixels high.
+func room(columns int) (width, height int) {
 	width = min(max(columns, 20), 160) - 12
 	return width, max(width*2/5, 8)
 }
 
-// blocks draws the picture as text.
-func (p *drawing) blocks(w io.Writer, ink term.Paint, g picture.Gradient, columns, lines int) error {
+// writeText draws a picture as text for a terminal with some columns.
+func writeText(w io.Writer, ink term.Paint, p *picture.Picture, columns int) error {
+	width, height := room(columns)
 	out := bufio.NewWriter(w)
-	_, _ = fmt.Fprintln(out, ink.Heading(p.Title)) // the writer keeps its first error
-	switch {
-	case p.Kind == picture.Histogram:
-		if err := inspect.WriteHistogram(out, ink, p.Bins, columns+12); err != nil {
-			return err
-		}
-		if p.Label != "" {
-			_, _ = fmt.Fprintln(out, "values in "+p.Label)
-		}
-	case bool(ink):
-		writeCells(out, p.Cells(columns, lines, g))
+	_, _ = fmt.Fprintln(out, ink.Heading(p.Heading())) // the writer keeps its first error
+	if p.Kind != picture.Histogram {
+		writeCells(out, p.Cells(width, height, bool(ink)))
+		return out.Flush()
+	}
+	if err := inspect.WriteHistogram(out, ink, p.Bins, width+12); err != nil {
+		return err
+	}
+	switch p.Label {
+	case "":
+	case picture.StoredValues:
+		_, _ = fmt.Fprintln(out, p.Label)
 	default:
-		writeCells(out, p.Cells(columns, lines, nil))
+		_, _ = fmt.Fprintln(out, "values in "+p.Label)
 	}
 	return out.Flush()
 }

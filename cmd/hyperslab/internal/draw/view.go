@@ -25,15 +25,19 @@ import (
 	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/view"
 	"github.com/hyperslab/hyperslab/internal/elements/encode"
 	"github.com/hyperslab/hyperslab/internal/format/detect"
-	"github.com/hyperslab/hyperslab/internal/grid"
 	"github.com/hyperslab/hyperslab/internal/location/locate"
+	"github.com/hyperslab/hyperslab/internal/location/shellword"
 	"github.com/hyperslab/hyperslab/internal/picture"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/cf"
 )
 
 // viewJob is one run of view.
-type viewJob struct{ *shell.App }
+type viewJob struct {
+	*shell.App
+
+	raw bool
+}
 
 func newView(a *shell.App) *cobra.Command {
 	j := &viewJob{App: a}
@@ -48,9 +52,10 @@ Arrow keys move, Tab changes between tree and content, / searches names, g goes 
 index, and ? lists all keys. The slice of an array with more than two dimensions moves
 with [ and ]. Groups are listed when they are opened.
 
-Pictures are half blocks in colour, and shades if the terminal has no colours or with
-NO_COLOR or --color never. A plane with more than 16 million elements is drawn from
-every n-th element along each dimension.` + shell.AddressHelp + shell.TwoArguments,
+Values are those of the CF conventions, as with dump --unpack, and pictures are those of
+plot; r and --raw show the stored elements. Pictures are half blocks in colour, and
+shades if the terminal has no colours or with NO_COLOR or --color never. A plane with
+more than 16 million elements is drawn from every n-th element along each dimension.` + shell.AddressHelp + shell.TwoArguments,
 		Example: `  hyperslab view etopo.h5
   hyperslab view tree.h5:/run1
   hyperslab view --untrusted download.h5`,
@@ -60,6 +65,7 @@ every n-th element along each dimension.` + shell.AddressHelp + shell.TwoArgumen
 			return j.run(cmd.Context(), shell.Address(args))
 		},
 	}
+	shell.RawFlag(cmd, &j.raw, "show")
 	(&shell.FilesFlags{}).Add(a, cmd)
 	(&shell.UntrustedFlags{}).Add(a, cmd)
 	shell.AddDType(a, cmd)
@@ -103,7 +109,7 @@ func (j *viewJob) run(ctx context.Context, address string) (err error) {
 	}()
 	colors := bool(j.Data)
 	return view.Run(ctx, view.Options{
-		Title: fmt.Sprintf("%s (%s)", term.Safe(address), format), Source: s, Colors: colors, Tty: tty,
+		Title: fmt.Sprintf("%s (%s)", term.Safe(address), format), Source: s, Colors: colors, Tty: tty, Raw: j.raw,
 		Gradients: picture.GradientNames, Escape: term.Safe,
 	})
 }
@@ -145,6 +151,7 @@ type viewSource struct {
 	file, base string
 	tree       *hyperslab.Tree
 	walks      sync.Mutex // an untrusted tree supports one walk at a time
+	unpacked   sync.Map   // by path: whether attributes change the values of the table
 
 	open struct { // the array that was displayed last
 		path string
@@ -282,7 +289,7 @@ func newViewItem(e hyperslab.Entry, base string) view.Item {
 	case hyperslab.Array:
 		it.Label = inspect.ArrayLabel(e)
 		if e.Err == nil && !e.Meta.Null {
-			it.Kind, it.Shape, it.Plot = view.Array, e.Meta.Shape, drawable(e.Meta.DType)
+			it.Kind, it.Shape, it.Plot, it.Image = view.Array, e.Meta.Shape, picture.Drawable(e.Meta.DType), picture.IsImage(e.Meta)
 		} else if e.Err == nil {
 			it.Facts = append(it.Facts, [2]string{"shape", "null"})
 		}
@@ -321,11 +328,9 @@ func (s *viewSource) content(ctx context.Context, q *view.Request) (*view.Conten
 	}
 	switch q.Mode {
 	case view.Values:
-		cells, err := viewCells(ctx, arr, q)
-		return &view.Content{Cells: cells}, err
+		return s.table(ctx, arr, q)
 	case view.Picture:
-		p, err := viewPicture(ctx, arr, s.tree, q)
-		return &view.Content{Picture: p}, err
+		return s.viewPicture(ctx, arr, q)
 	}
 	f, err := inspect.NewFacts(ctx, s.address(q.Item.Path), arr)
 	if err == nil {
@@ -382,32 +387,43 @@ func (s *viewSource) array(ctx context.Context, path string) (*ndarray.Array, er
 	return arr, nil
 }
 
-// viewCells reads the elements of a table, by row.
-func viewCells(ctx context.Context, arr *ndarray.Array, q *view.Request) ([][]string, error) {
-	m := arr.Meta()
+// table reads the elements of a table.
+func (s *viewSource) table(ctx context.Context, arr *ndarray.Array, q *view.Request) (_ *view.Content, err error) {
+	v, err := cf.New(ctx, arr, s.tree, q.Item.Path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, v.Close()) }()
+	c := &view.Content{}
+	if !q.Look.Raw {
+		for _, w := range v.Warnings() {
+			c.Warnings = append(c.Warnings, term.Safe(w.Error()))
+		}
+	}
+	c.Cells, err = s.viewCells(ctx, v, q)
+	return c, err
+}
+
+// viewCells reads the elements of a table, by row: dates, unpacked numbers, or stored elements.
+func (s *viewSource) viewCells(ctx context.Context, v *cf.Variable, q *view.Request) (_ [][]string, err error) {
+	values, err := s.values(v, q)
+	if err != nil {
+		return nil, err
+	}
+	if values != v.Array {
+		defer func() { err = errors.Join(err, values.Close()) }()
+	}
+	m := values.Meta()
 	if m.NumElems() == 0 {
 		return nil, nil
-	}
-	r := ndarray.Region{Start: slices.Clone(q.Slice.At), Shape: make([]int64, len(q.Slice.At))}
-	for i := range r.Shape {
-		r.Shape[i] = 1
 	}
 	size := int64(max(m.DType.Size, 1))
 	if size > viewBytes {
 		return nil, fmt.Errorf("%w: an element of %d bytes, the limit is %d", hyperslab.ErrLimit, size, viewBytes)
 	}
-	rows, columns := int64(1), int64(1)
-	if row := q.Slice.Row; row >= 0 {
-		rows = min(int64(q.Rows), m.Shape[row]-q.Top)
-		if column := q.Slice.Column; column >= 0 {
-			columns = max(min(int64(q.Columns), m.Shape[column]-q.Left, viewBytes/size), 1)
-			r.Start[column], r.Shape[column] = q.Left, columns
-		}
-		rows = max(min(rows, viewBytes/size/columns), 1)
-		r.Start[row], r.Shape[row] = q.Top, rows
-	}
+	r, rows, columns := tableRegion(q, m.Shape, size)
 	e := &encode.Batch{Dtype: m.DType, JSON: m.Format == detect.Objects, N: int(rows * columns)}
-	if err := e.Read(ctx, arr, false, r); err != nil {
+	if err := e.Read(ctx, values, encode.Formatted(values), r); err != nil {
 		return nil, err
 	}
 	out := make([][]string, rows)
@@ -428,107 +444,116 @@ func viewCells(ctx context.Context, arr *ndarray.Array, q *view.Request) ([][]st
 	return out, nil
 }
 
+// values returns the array of the values of a table: v.Array with stored elements.
+func (s *viewSource) values(v *cf.Variable, q *view.Request) (*ndarray.Array, error) {
+	o := &cf.ValueOptions{Dates: true}
+	applied := !q.Look.Raw && v.Describe(o) != ""
+	s.unpacked.Store(q.Item.Path, applied)
+	if !applied {
+		return v.Array, nil
+	}
+	values, err := v.Values(o)
+	if errors.Is(err, errors.ErrUnsupported) { // no dates, for a reason that is a warning
+		values, err = v.Values(nil)
+	}
+	return values, err
+}
+
+// tableRegion returns the displayed elements of a table.
+func tableRegion(q *view.Request, shape []int64, size int64) (r ndarray.Region, rows, columns int64) {
+	r = ndarray.Region{Start: slices.Clone(q.Slice.At), Shape: slices.Repeat([]int64{1}, len(q.Slice.At))}
+	rows, columns = 1, 1
+	if row := q.Slice.Row; row >= 0 {
+		rows = min(int64(q.Rows), shape[row]-q.Top)
+		if column := q.Slice.Column; column >= 0 {
+			columns = max(min(int64(q.Columns), shape[column]-q.Left, viewBytes/size), 1)
+			r.Start[column], r.Shape[column] = q.Left, columns
+		}
+		rows = max(min(rows, viewBytes/size/columns), 1)
+		r.Start[row], r.Shape[row] = q.Top, rows
+	}
+	return r, rows, columns
+}
+
 // viewPicture draws the displayed plane, or every n-th element of a large one.
-func viewPicture(ctx context.Context, arr *ndarray.Array, tree cf.Tree, q *view.Request) (_ *picture.Picture, err error) {
-	m := arr.Meta()
-	items := make([]ndarray.Index, len(m.Shape))
-	step, total := int64(1), int64(1)
-	for i, n := range m.Shape {
-		items[i] = ndarray.At(q.Slice.At[i])
-		if i == q.Slice.Row || i == q.Slice.Column {
-			total *= n
-		}
-	}
-	shown := []int{q.Slice.Row}
-	if q.Slice.Column >= 0 {
-		shown = []int{min(q.Slice.Row, q.Slice.Column), max(q.Slice.Row, q.Slice.Column)}
-	}
-	p := &picture.Picture{Kind: picture.Line, Log: q.Look.Log}
-	if len(shown) == 2 {
-		p.Kind = picture.Heatmap
-	}
-	for ; ; step++ {
-		n := int64(1)
-		for _, d := range shown {
-			n *= grid.DivUp(m.Shape[d], step)
-		}
-		if n <= viewElements {
-			break
-		}
-	}
-	for _, d := range shown {
-		items[d] = ndarray.From(0).By(step)
-		x := picture.Axis{Last: float64((m.Shape[d] - 1) / step * step)}
-		if m.AxisNames != nil {
-			x.Label = term.Safe(m.AxisNames[d])
-		}
-		p.Axes = append(p.Axes, x)
-	}
-	meant, err := shell.MeaningOf(ctx, arr, tree, q.Item.Path, cf.ValueOptions{Float: true})
+func (s *viewSource) viewPicture(ctx context.Context, arr *ndarray.Array, q *view.Request) (_ *view.Content, err error) {
+	where := pictureOf(q)
+	selection, err := ndarray.ParseSelection(where)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, meant.Close()) }()
-	plane, err := ndarray.View(meant.Values, ndarray.Select(items...))
+	part, err := shell.Selected(arr, selection, s.tree, s.file)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, plane.Close()) }()
-	p.Shape = plane.Shape()
-	r := reduction{memory: viewBytes, width: q.Columns, height: q.Rows, log: p.Log, progress: func(int64) {}}
-	if len(shown) == 2 {
-		if q.Slice.Column < q.Slice.Row {
-			r.width, r.height = r.height, r.width
-		}
-		if p.Grid, err = r.grid(ctx, plane); err != nil {
-			return nil, err
-		}
-	} else {
-		r.width *= 2
-		e, err := r.line(ctx, plane)
-		p.Lines = []picture.Series{{Envelope: e}}
-		if err != nil {
-			return nil, err
-		}
+	defer func() { err = errors.Join(err, part.Array.Close()) }()
+	in, err := s.a.Drawn(ctx, part, s.address(q.Item.Path)+where)
+	if err != nil {
+		return nil, err
 	}
-	low, high := 0.0, 100.0
+	defer func() { err = errors.Join(err, in.Close()) }()
+	c := &view.Content{}
+	o := &picture.Options{Look: lookOf(q), Warn: func(path string, problem error) {
+		c.Warnings = append(c.Warnings, term.Safe(path+": "+problem.Error()))
+	}}
+	c.Picture, err = picture.Draw(ctx, in, o)
+	return c, err
+}
+
+// lookOf returns the look of the picture of a request.
+func lookOf(q *view.Request) picture.Look {
+	l := picture.Look{Colors: q.Look.Colors, Log: q.Look.Log, Raw: q.Look.Raw, Transpose: q.Slice.Column >= 0 && q.Slice.Column < q.Slice.Row}
 	if q.Look.Clip {
-		low, high = viewClip, 100-viewClip
+		l.Clip = picture.Clip{Low: viewClip, High: 100 - viewClip}
 	}
-	if p.Bound(low, high); !(p.Low < p.High) {
-		return nil, fmt.Errorf("%w: no finite values to draw", ndarray.ErrValue)
+	return l
+}
+
+// pictureOf returns the selection of the picture of a request. An image has its channels.
+func pictureOf(q *view.Request) string {
+	rank := len(q.Item.Shape)
+	parts := make([]string, rank)
+	shown := []int{q.Slice.Row, q.Slice.Column}
+	if q.Item.Image && min(q.Slice.Row, q.Slice.Column) == rank-2 {
+		shown = []int{rank - 3, rank - 2, rank - 1}
 	}
-	if len(shown) == 2 && q.Slice.Column < q.Slice.Row {
-		p.Transpose()
+	shape := []int64{}
+	for i, n := range q.Item.Shape {
+		parts[i] = fmt.Sprint(q.Slice.At[i])
+		if slices.Contains(shown, i) && (rank-1 != i || len(shown) < 3) {
+			shape = append(shape, n)
+		}
 	}
-	return p, nil
+	all := ":"
+	if step := picture.Step(shape, viewElements); step > 1 {
+		all = fmt.Sprint("::", step)
+	}
+	for i := range parts {
+		if slices.Contains(shown, i) {
+			if parts[i] = all; len(shown) == 3 && i == rank-1 {
+				parts[i] = ":"
+			}
+		}
+	}
+	return "[" + strings.Join(parts, ", ") + "]"
 }
 
 // Command implements view.Source.
 func (s *viewSource) Command(q *view.Request) string {
-	where := s.address(q.Item.Path)
-	command := "info"
+	where, line := s.address(q.Item.Path), ""
 	switch {
 	case q.Item.Kind == view.Group:
-		command = "ls"
+		line = "hyperslab ls " + shellword.Quote(where)
 	case q.Item.Kind == view.Array && q.Mode == view.Values:
-		command = "dump"
-		where += s.selection(q, func(dimension int, first int64, n int) string {
-			return fmt.Sprintf("%d:%d", first, min(first+int64(n), q.Item.Shape[dimension]))
-		})
+		line = "hyperslab dump " + shellword.Quote(where+tableOf(q))
+		if applied, known := s.unpacked.Load(q.Item.Path); known && applied.(bool) && !q.Look.Raw {
+			line += " --unpack"
+		}
 	case q.Item.Kind == view.Array && q.Mode == view.Picture:
-		command = "plot"
-		where += s.selection(q, func(int, int64, int) string { return ":" })
-	}
-	line := "hyperslab " + command + " " + shownWord(where)
-	if command == "plot" && q.Look.Colors != "viridis" {
-		line += " --colors " + q.Look.Colors
-	}
-	if command == "plot" && q.Look.Log {
-		line += " --log"
-	}
-	if command == "plot" && q.Look.Clip {
-		line += fmt.Sprintf(" --clip %d,%d", viewClip, 100-viewClip)
+		l := lookOf(q)
+		line = picture.Command(where, pictureOf(q), &l)
+	default:
+		line = "hyperslab info " + shellword.Quote(where)
 	}
 	if s.a.Untrusted() {
 		line += " --untrusted"
@@ -536,8 +561,8 @@ func (s *viewSource) Command(q *view.Request) string {
 	return line
 }
 
-// selection returns the displayed part as a selection.
-func (s *viewSource) selection(q *view.Request, shown func(dimension int, first int64, n int) string) string {
+// tableOf returns the selection of the table of a request.
+func tableOf(q *view.Request) string {
 	if len(q.Slice.At) == 0 {
 		return ""
 	}
@@ -545,21 +570,12 @@ func (s *viewSource) selection(q *view.Request, shown func(dimension int, first 
 	for i, at := range q.Slice.At {
 		switch i {
 		case q.Slice.Row:
-			parts[i] = shown(i, q.Top, q.Rows)
+			parts[i] = fmt.Sprintf("%d:%d", q.Top, min(q.Top+int64(q.Rows), q.Item.Shape[i]))
 		case q.Slice.Column:
-			parts[i] = shown(i, q.Left, q.Columns)
+			parts[i] = fmt.Sprintf("%d:%d", q.Left, min(q.Left+int64(q.Columns), q.Item.Shape[i]))
 		default:
 			parts[i] = fmt.Sprint(at)
 		}
 	}
 	return "[" + strings.Join(parts, ", ") + "]"
-}
-
-// shownWord quotes a word for the shell. A word with control characters is quoted with escapes, as
-// bash and zsh read them.
-func shownWord(s string) string {
-	if term.Safe(s) == s {
-		return shell.ShellWord(s)
-	}
-	return "$'" + strings.ReplaceAll(term.Safe(s), "'", `\'`) + "'"
 }

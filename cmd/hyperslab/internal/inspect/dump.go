@@ -106,6 +106,8 @@ a number out of range of the type, and for a missing integer of 8 bytes.` +
 		"with --csv: write a line for each element, with its coordinates in columns with the names of the dimensions")
 	f.BoolVar(&j.unpack, "unpack", false, "write values unpacked by the CF conventions (scale_factor, add_offset, _FillValue, "+
 		"missing_value, valid_range), and times as dates")
+	f.Bool("raw", false, "write the stored elements, which is the default")
+	cmd.MarkFlagsMutuallyExclusive("raw", "unpack")
 	f.BoolVar(&j.csvSafe, "csv-safe", false, "with --csv: put ' before strings that a spreadsheet would read as a formula")
 	shell.ProgressFlag(cmd, &j.progress)
 	cmd.MarkFlagsMutuallyExclusive("json", "ndjson", "csv", "npy", "ddl")

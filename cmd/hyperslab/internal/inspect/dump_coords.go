@@ -11,6 +11,7 @@ import (
 	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/shell"
 	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/term"
 	"github.com/hyperslab/hyperslab/internal/elements/encode"
+	"github.com/hyperslab/hyperslab/internal/elements/indexes"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/cf"
 )
@@ -39,7 +40,7 @@ func (j *dumpJob) coordsOf(ctx context.Context, address string, p *shell.Part) (
 	m := v.Array.Meta()
 	c = &coords{}
 	for k := range m.Shape {
-		index, err := ndarray.New(&shell.IndexArray{Shape: m.Shape, Axis: k})
+		index, err := ndarray.New(&indexes.Array{Shape: m.Shape, Axis: k})
 		if err == nil && p.Source != nil {
 			index, err = ndarray.View(index, p.Selection)
 		}
@@ -66,8 +67,8 @@ func (j *dumpJob) coordsOf(ctx context.Context, address string, p *shell.Part) (
 
 // coordCells formats the coordinates of a dimension.
 func (j *dumpJob) coordCells(ctx context.Context, v *cf.Variable) (cells []string, err error) {
-	if n := v.Array.NumElems(); n > shell.LongestAxis {
-		return nil, shell.Usagef("--coords: coordinates of %s: got %d, want at most %d", term.Safe(v.Path), n, int64(shell.LongestAxis))
+	if n := v.Array.NumElems(); n > indexes.Longest {
+		return nil, shell.Usagef("--coords: coordinates of %s: got %d, want at most %d", term.Safe(v.Path), n, int64(indexes.Longest))
 	}
 	values := v.Array
 	if j.unpack {

@@ -14,6 +14,7 @@ import (
 	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/shell"
 	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/term"
 	"github.com/hyperslab/hyperslab/internal/location/locate"
+	"github.com/hyperslab/hyperslab/internal/location/shellword"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -133,7 +134,7 @@ func (j *lsJob) run(ctx context.Context, address string) error {
 
 // unlisted returns the error for an incomplete listing. The missing objects have been reported.
 func unlisted(a *shell.App, file string) error {
-	a.Note("  hyperslab verify %s reports whether the file is corrupt", shell.ShellWord(file))
+	a.Note("  hyperslab verify %s reports whether the file is corrupt", shellword.Quote(file))
 	return &shell.ExitError{Code: shell.ExitPartly}
 }
 

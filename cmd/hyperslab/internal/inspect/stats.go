@@ -56,7 +56,7 @@ type statsJob struct {
 	job    shell.JobFlags
 	bins   int
 	limits string
-	asIs   bool
+	raw    bool
 	json   bool
 }
 
@@ -73,7 +73,7 @@ exact and rounded once.
 
 By the CF conventions, values are unpacked with the attributes scale_factor and
 add_offset. Values equal to _FillValue or missing_value, or outside valid_range, count
-as NaN, and so does the default fill value of netCDF. --as-is uses the stored elements.` + shell.AddressHelp + shell.TwoArguments + shell.SliceHelp,
+as NaN, and so does the default fill value of netCDF. --raw uses the stored elements.` + shell.AddressHelp + shell.TwoArguments + shell.SliceHelp,
 		Example: `  hyperslab stats etopo.h5:/ROSE
   hyperslab stats rose.b2nd --bins 40 --range -6000,6000
   hyperslab stats 'rose.b2nd[:45]' --bins 0
@@ -87,7 +87,7 @@ as NaN, and so does the default fill value of netCDF. --as-is uses the stored el
 	f := cmd.Flags()
 	f.IntVar(&j.bins, "bins", 10, "`NUMBER` of bins of the histogram; 0: no histogram and no second pass")
 	f.StringVar(&j.limits, "range", "", "`LOW,HIGH` bounds of the histogram")
-	shell.AsIsFlag(cmd, &j.asIs, "take")
+	shell.RawFlag(cmd, &j.raw, "take")
 	j.job.Add(cmd, "no progress")
 	shell.JSONFlag(cmd, &j.json)
 	a.Each(cmd)
@@ -116,7 +116,7 @@ func (j *statsJob) run(ctx context.Context, address string) (err error) {
 	}
 	values := arr.Array
 	applied := ""
-	if !j.asIs {
+	if !j.raw {
 		meant, err := j.Meant(ctx, arr, address, cf.ValueOptions{Wide: true})
 		if err != nil {
 			return err

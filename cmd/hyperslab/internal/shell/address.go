@@ -13,6 +13,7 @@ import (
 	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/internal/files/regularfile"
 	"github.com/hyperslab/hyperslab/internal/location/locate"
+	"github.com/hyperslab/hyperslab/internal/location/shellword"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/remote"
 )
@@ -102,6 +103,13 @@ type Part struct {
 	file      string           // of the tree
 }
 
+// Selected returns the part of an array at a path of an open tree. The caller closes the array of
+// the part, and not the part.
+func Selected(arr *ndarray.Array, s ndarray.Selection, tree *hyperslab.Tree, file string) (*Part, error) {
+	view, err := ndarray.View(arr, s)
+	return &Part{Array: view, Source: arr, Selection: s, Tree: tree, file: file}, err
+}
+
 // OpenNear opens another array, in the tree of the part if that is of the same file.
 func (a *App) OpenNear(ctx context.Context, p *Part, at locate.Location) (*ndarray.Array, error) {
 	if p.Tree != nil && p.file == at.File {
@@ -165,10 +173,10 @@ var named, dashed = regexp.MustCompile(`^\[\s*["']?(\pL[\pL\pN_]*)["']?\s*\]$`),
 func selectionAdvice(address, text string) string {
 	array := strings.TrimSuffix(address, text)
 	if m := named.FindStringSubmatch(text); m != nil {
-		return "a field of structures follows the selection: " + ShellWord(array+"[...]."+m[1])
+		return "a field of structures follows the selection: " + shellword.Quote(array+"[...]."+m[1])
 	}
 	if m := dashed.FindStringSubmatch(text); m != nil {
-		return "did you mean " + ShellWord(array+"["+m[1]+":"+m[2]+"]") + "?"
+		return "did you mean " + shellword.Quote(array+"["+m[1]+":"+m[2]+"]") + "?"
 	}
 	return "a selection consists of integers and slices with a step other than 0, as in NumPy: 'FILE:/path[0, 10:20, ::-2]'"
 }

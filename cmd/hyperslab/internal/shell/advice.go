@@ -20,6 +20,7 @@ import (
 	"github.com/hyperslab/hyperslab/internal/files/regularfile"
 	"github.com/hyperslab/hyperslab/internal/format"
 	"github.com/hyperslab/hyperslab/internal/location/locate"
+	"github.com/hyperslab/hyperslab/internal/location/shellword"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/plan"
 	"github.com/hyperslab/hyperslab/remote"
@@ -38,7 +39,7 @@ type failure struct {
 }
 
 // object returns the path as a word of a shell.
-func (f *failure) object() string { return ShellWord(f.at.Path) }
+func (f *failure) object() string { return shellword.Quote(f.at.Path) }
 
 // hint is advice for some errors. The first one that fits is given.
 type hint struct {
@@ -76,7 +77,7 @@ func (a *App) advice(cmd *cobra.Command, err error) string {
 	if !ok {
 		return f.help
 	}
-	f.file = ShellWord(loc.File)
+	f.file = shellword.Quote(loc.File)
 	f.format, _ = hyperslab.Sniff(loc.File)
 	if text, ok := f.first(fileHints()); ok {
 		return text
@@ -170,7 +171,7 @@ func fileHints() []hint {
 			return "hyperslab dump " + f.object() + " writes its elements"
 		}},
 		{is: ndarray.ErrValue, command: "dump", advice: "--csv and --json write all dates and integers, and missing values as NaN or NaT"},
-		{is: ndarray.ErrValue, command: "stats", advice: "--as-is takes the stored elements"},
+		{is: ndarray.ErrValue, command: "stats", advice: "--raw takes the stored elements"},
 		{command: "recover", when: func(f *failure) bool { return IsStore(f.format) }, text: func(f *failure) string {
 			return "hyperslab cp takes a frame out of " + f.file + ", and hyperslab recover reads that"
 		}},
@@ -215,9 +216,9 @@ func rawBytes(f *failure) bool {
 func absentAdvice(f *failure) string {
 	absent, _ := errors.AsType[*AbsentAttr](f.err)
 	if near := nearWord(absent.Name, absent.Names); near != "" {
-		return "did you mean " + ShellWord(near) + "?"
+		return "did you mean " + shellword.Quote(near) + "?"
 	}
-	return "hyperslab attr list " + ShellWord(absent.Address) + " lists the existing attributes"
+	return "hyperslab attr list " + shellword.Quote(absent.Address) + " lists the existing attributes"
 }
 
 // cannotReplace reports whether the command does not replace an existing target.
@@ -229,11 +230,11 @@ func cannotReplace(f *failure) bool {
 // parentAdvice is for a target in a group or directory that does not exist.
 func parentAdvice(f *failure) string {
 	if loc, ok := existing(f.at.Path); ok && loc.Object != "" {
-		return "hyperslab ls -r " + ShellWord(loc.File) + " lists the objects of the file"
+		return "hyperslab ls -r " + shellword.Quote(loc.File) + " lists the objects of the file"
 	}
 	if loc, err := locate.Parse(f.at.Path); err == nil && !remote.IsURL(f.at.Path) {
 		if dir := filepath.Dir(loc.File); dir != "" && !IsDirectory(dir) {
-			return "create the directory " + ShellWord(dir) + " first"
+			return "create the directory " + shellword.Quote(dir) + " first"
 		}
 	}
 	return "the directory must exist"
@@ -243,7 +244,7 @@ func parentAdvice(f *failure) string {
 func corruptAdvice(f *failure) string {
 	text := "the file is corrupt, truncated, or of a newer version than the libraries here (hyperslab version --libs)"
 	if loc, ok := existing(f.at.Path); ok && f.cmd.Name() != "verify" && f.cmd.Name() != "recover" {
-		file := ShellWord(loc.File)
+		file := shellword.Quote(loc.File)
 		text += "\n  hyperslab verify " + file + " reports where, hyperslab recover " + file + " NEW saves the readable part"
 	}
 	return text
@@ -330,7 +331,7 @@ func lookAround(location string) string {
 	switch format, err := hyperslab.Sniff(loc.File); {
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
 		if meant := insideFile(location); meant != "" {
-			return "did you mean " + ShellWord(meant) + "?"
+			return "did you mean " + shellword.Quote(meant) + "?"
 		}
 		if advice := cmp.Or(urlAdvice(location), otherAddress(location)); advice != "" {
 			return advice
@@ -346,11 +347,11 @@ func lookAround(location string) string {
 		return "supported formats are b2nd, Caterva, bcolz, HDF5 and .npy, detected by content; check that the file is the right one " +
 			"and complete"
 	case format == hyperslab.HDF5, IsStore(format):
-		return "hyperslab ls -r " + ShellWord(loc.File) + " lists the objects of the file"
+		return "hyperslab ls -r " + shellword.Quote(loc.File) + " lists the objects of the file"
 	case format == hyperslab.Directory:
-		return "hyperslab ls -r " + ShellWord(loc.File) + " lists the objects of the directory"
+		return "hyperslab ls -r " + shellword.Quote(loc.File) + " lists the objects of the directory"
 	case loc.Object != "":
-		return ShellWord(loc.File) + " alone names its array"
+		return shellword.Quote(loc.File) + " alone names its array"
 	}
 	return ""
 }

@@ -21,6 +21,7 @@ import (
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/internal/files/atomicfile"
 	"github.com/hyperslab/hyperslab/internal/hdf5/h5walk"
+	"github.com/hyperslab/hyperslab/internal/location/shellword"
 	"github.com/hyperslab/hyperslab/internal/sandbox/worker"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/remote"
@@ -100,7 +101,7 @@ var OtherNames = map[string]string{
 // that name.
 func Near(cmd *cobra.Command, word string) string {
 	if loc, ok := existing(word); ok && !cmd.HasParent() {
-		return "; hyperslab ls " + ShellWord(loc.File) + " lists it"
+		return "; hyperslab ls " + shellword.Quote(loc.File) + " lists it"
 	}
 	names := []string{OtherNames[word]}
 	if names[0] == "" || cmd.HasParent() {

@@ -5,11 +5,13 @@ package shell
 import (
 	"context"
 	"errors"
+	"path"
 	"path/filepath"
 	"strings"
 
 	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/term"
 	"github.com/hyperslab/hyperslab/internal/location/locate"
+	"github.com/hyperslab/hyperslab/internal/picture"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/cf"
 	"github.com/hyperslab/hyperslab/remote"
@@ -28,11 +30,7 @@ func (a *App) Meant(ctx context.Context, p *Part, address string, o cf.ValueOpti
 	if err != nil {
 		return nil, err
 	}
-	return MeaningOf(ctx, p.Array, t, path, o)
-}
-
-// MeaningOf returns the meaning of an array at a path of a tree.
-func MeaningOf(ctx context.Context, arr *ndarray.Array, t cf.Tree, path string, o cf.ValueOptions) (*Meaning, error) {
+	arr := p.Array
 	v, err := cf.New(ctx, arr, t, path)
 	if err != nil {
 		return nil, err
@@ -70,6 +68,33 @@ func (a *App) WholeOf(ctx context.Context, p *Part, address string) (*cf.Variabl
 		arr = p.Source
 	}
 	return cf.New(ctx, arr, t, path)
+}
+
+// Drawn returns the variable of a part for a picture. Closing it leaves the part open.
+func (a *App) Drawn(ctx context.Context, p *Part, address string) (*picture.Input, error) {
+	t, at, err := a.treeOf(p, address)
+	if err != nil {
+		return nil, err
+	}
+	location, selection := SplitSelection(address)
+	loc, err := locate.Parse(location)
+	if err != nil {
+		return nil, err
+	}
+	in := &picture.Input{Name: path.Base(at), Selection: p.Selection}
+	if loc.Object == "" {
+		in.Name = strings.TrimSuffix(path.Base(loc.File), path.Ext(loc.File))
+	}
+	if _, field := CutField(selection); field != "" {
+		in.Name += "." + field
+	}
+	if in.Variable, err = cf.New(ctx, p.Array, t, at); err != nil || p.Source == nil {
+		return in, err
+	}
+	if in.Whole, err = cf.New(ctx, p.Source, t, at); err != nil {
+		return nil, errors.Join(err, in.Close())
+	}
+	return in, nil
 }
 
 // siblings is the tree in which the coordinates of an array are searched.
@@ -113,10 +138,14 @@ func (s siblings) GroupAttrs(ctx context.Context, path string) (ndarray.Attrs, e
 // NoteWarnings reports the attributes that have no effect, each once.
 func (a *App) NoteWarnings(command string, v *cf.Variable) {
 	for _, w := range v.Warnings() {
-		if _, before := a.warned.LoadOrStore(v.Path+"\x00"+w.Error(), true); before {
-			continue
-		}
-		a.Note("%s %s: %s", a.Talk.Notice("hyperslab "+command+":"), term.Safe(v.Path), term.Safe(w.Error()))
+		a.NoteWarning(command, v.Path, w)
+	}
+}
+
+// NoteWarning reports a problem of the array at a path, once.
+func (a *App) NoteWarning(command, path string, problem error) {
+	if _, before := a.warned.LoadOrStore(path+"\x00"+problem.Error(), true); !before {
+		a.Note("%s %s: %s", a.Talk.Notice("hyperslab "+command+":"), term.Safe(path), term.Safe(problem.Error()))
 	}
 }
 

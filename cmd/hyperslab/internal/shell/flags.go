@@ -89,10 +89,13 @@ func CopyMissingFlag(cmd *cobra.Command, to *bool) {
 		"copy virtual datasets and datasets with external files although those files are missing")
 }
 
-// AsIsFlag adds --as-is to a command that computes with values. verb begins its description.
-func AsIsFlag(cmd *cobra.Command, to *bool, verb string) {
-	cmd.Flags().BoolVar(to, "as-is", false,
+// RawFlag adds --raw to a command that shows values. verb begins its description. The flag was
+// --as-is before, which still works.
+func RawFlag(cmd *cobra.Command, to *bool, verb string) {
+	cmd.Flags().BoolVar(to, "raw", false,
 		verb+" the stored elements: no scale_factor, add_offset, _FillValue, missing_value or valid_range")
+	cmd.Flags().BoolVar(to, "as-is", false, "same as --raw")
+	_ = cmd.Flags().MarkHidden("as-is")
 }
 
 // JobFlags are the flags of commands that process whole arrays.

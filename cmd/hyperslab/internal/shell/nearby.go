@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/hyperslab/hyperslab/internal/location/locate"
+	"github.com/hyperslab/hyperslab/internal/location/shellword"
 )
 
 // otherAddress returns a line that suggests an address like one whose file does not exist: with
@@ -17,7 +18,7 @@ import (
 func otherAddress(location string) string {
 	for _, try := range []func(string) string{closedSelection, otherBrackets, fieldOfFile, similarFile} {
 		if meant := try(location); meant != "" {
-			return "did you mean " + ShellWord(meant) + "?"
+			return "did you mean " + shellword.Quote(meant) + "?"
 		}
 	}
 	return ""
@@ -103,13 +104,13 @@ func urlAdvice(location string) string {
 	rest = strings.TrimPrefix(rest, "/")
 	switch known := slices.Contains([]string{"http", "https", "s3"}, strings.ToLower(scheme)); {
 	case ok && known && rest != "":
-		return "did you mean " + ShellWord(strings.ToLower(scheme)+"://"+rest) + "?"
+		return "did you mean " + shellword.Quote(strings.ToLower(scheme)+"://"+rest) + "?"
 	case ok && known, strings.Contains(location, "://"):
 		return schemes
 	}
 	host, _, more := strings.Cut(location, "/")
 	if more && strings.Contains(strings.Trim(host, "."), ".") && !strings.Contains(host, ":") && !IsDirectory(host) {
-		return "check the name of the file; " + schemes + ", for example " + ShellWord("https://"+location)
+		return "check the name of the file; " + schemes + ", for example " + shellword.Quote("https://"+location)
 	}
 	return ""
 }

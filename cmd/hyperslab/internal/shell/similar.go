@@ -11,6 +11,7 @@ import (
 
 	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/internal/location/locate"
+	"github.com/hyperslab/hyperslab/internal/location/shellword"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -40,10 +41,10 @@ func (a *App) didYouMean(ctx context.Context, location string) string {
 		}
 		paths = append(paths, e.Path)
 		if part, ok := strings.CutPrefix(want, e.Path+"["); ok && !strings.Contains(part, "]") && e.Kind == hyperslab.Array {
-			return "did you mean " + ShellWord(locate.Location{File: loc.File, Object: e.Path}.String()+"["+part+"]") + "?\n  "
+			return "did you mean " + shellword.Quote(locate.Location{File: loc.File, Object: e.Path}.String()+"["+part+"]") + "?\n  "
 		}
 		if field, ok := strings.CutPrefix(want, e.Path+"."); ok && hasField(e.Meta.DType, field) {
-			return "did you mean " + ShellWord(locate.Location{File: loc.File, Object: e.Path}.String()+"[...]."+field) + "?\n  "
+			return "did you mean " + shellword.Quote(locate.Location{File: loc.File, Object: e.Path}.String()+"[...]."+field) + "?\n  "
 		}
 	}
 	names := similar(want, paths)
@@ -56,7 +57,7 @@ func (a *App) didYouMean(ctx context.Context, location string) string {
 		return ""
 	}
 	for i, name := range names {
-		names[i] = ShellWord(WholeObject(loc.File, name))
+		names[i] = shellword.Quote(WholeObject(loc.File, name))
 	}
 	return "did you mean " + strings.Join(names, " or ") + "?\n  "
 }

@@ -5,23 +5,14 @@ package term
 import (
 	"strconv"
 	"strings"
-	"unicode"
 	"unicode/utf8"
+
+	"github.com/hyperslab/hyperslab/internal/elements/printable"
 )
 
 // Safe returns s with all characters escaped as in Go that a terminal would interpret or that would
 // confuse line-based readers. Names come from files, which can contain any bytes.
-func Safe(s string) string {
-	clean := true
-	for _, r := range s {
-		clean = clean && unicode.IsPrint(r) && r != unicode.ReplacementChar
-	}
-	if clean {
-		return s
-	}
-	q := strconv.QuoteToGraphic(s)
-	return strings.ReplaceAll(q[1:len(q)-1], `\"`, `"`)
-}
+func Safe(s string) string { return printable.Text(s) }
 
 // SafeLines is Safe for a text of several lines, for example an error message.
 func SafeLines(s string) string {

@@ -9,8 +9,6 @@ import (
 	"strings"
 
 	"github.com/gdamore/tcell/v3"
-
-	"github.com/hyperslab/hyperslab/internal/picture"
 )
 
 // narrow is the width below which only the tree or only the content is displayed.
@@ -91,6 +89,8 @@ func (v *viewer) drawLast(a area) {
 		a.text(0, fmt.Sprintf("%d objects match %q; %s", len(v.found), v.pattern, state), plain)
 	case v.reading:
 		a.text(0, "reading…", plain)
+	case v.content != nil && len(v.content.Warnings) > 0:
+		a.text(0, v.content.Warnings[0], bold)
 	default:
 		a.text(0, "↑↓ move  → open  Tab content  v values  p picture  i information  / search", faint)
 	}
@@ -247,11 +247,8 @@ func (v *viewer) drawFacts(a area) {
 
 func (v *viewer) drawPicture(a area) {
 	p := v.content.Picture
-	var g picture.Gradient
-	if v.Colors && a.s.Colors() > 0 {
-		g = picture.Gradients[v.last.Look.Colors]
-	}
-	a.cells(p.Cells(v.last.Columns, v.last.Rows, g))
+	a.row(0).text(0, p.Heading(), bold)
+	a.from(1).cells(p.Cells(v.last.Columns, v.last.Rows, v.Colors && a.s.Colors() > 0))
 }
 
 // drawTable draws the elements from v.last.Top and v.last.Left on, and the element at the cursor in

@@ -25,6 +25,7 @@ var keysHelp = [][2]string{
 	{"x", "display the selected dimension instead of the rows"},
 	{"t", "exchange rows and columns"},
 	{"c L %", "next colours, logarithms, range between percentiles 1 and 99"},
+	{"r", "stored elements, or values by the CF conventions"},
 	{"/", "search names, or paths if the text has a slash"},
 	{"Esc", "leave the search or this help"},
 	{"q Ctrl-C", "quit"},
@@ -109,6 +110,9 @@ func (v *viewer) lookKey(s string) {
 		v.changed()
 	case "%":
 		v.look.Clip = !v.look.Clip
+		v.changed()
+	case "r":
+		v.look.Raw = !v.look.Raw
 		v.changed()
 	}
 }

@@ -16,7 +16,8 @@ type Item struct {
 	Label string // element type and shape, or the target of a link
 	Kind  Kind
 	Shape []int64     // of an array
-	Plot  bool        // the elements are real numbers
+	Plot  bool        // the elements are numbers that can be drawn
+	Image bool        // the last dimension has the channels of pixels
 	Facts [][2]string // of an object of kind Other
 }
 
@@ -65,11 +66,12 @@ const (
 	modes
 )
 
-// Look is how pictures are drawn.
+// Look is how values are displayed and drawn.
 type Look struct {
 	Colors string // name of the colours
 	Log    bool   // logarithmic
 	Clip   bool   // end the colours or the axis at percentiles
+	Raw    bool   // stored elements, without the attributes of the CF conventions
 }
 
 // Request describes the displayed part of an object.
@@ -89,6 +91,8 @@ type Content struct {
 	Cells   [][]string       // of the table, by row
 	Picture *picture.Picture // in mode Picture
 	Facts   [][2]string      // in mode Info
+
+	Warnings []string // attributes without effect
 }
 
 // Source is a file. Its methods may be called at the same time, except Content.

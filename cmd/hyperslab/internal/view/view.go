@@ -25,6 +25,9 @@ type Options struct {
 	// Escape replaces control characters of a path.
 	Escape func(path string) string
 
+	// Raw shows stored elements until the user changes it.
+	Raw bool
+
 	// Gradients are the names of the colours of pictures.
 	Gradients []string
 }
@@ -104,7 +107,7 @@ func Run(ctx context.Context, o Options) error {
 	}
 	v := &viewer{
 		Options: o, posted: make(chan func(), 16), failed: make(chan any, 1), wanted: make(chan job, 1),
-		tree: newTree(), look: Look{Colors: o.Gradients[0]},
+		tree: newTree(), look: Look{Colors: o.Gradients[0], Raw: o.Raw},
 	}
 	inner, cancel := context.WithCancel(ctx)
 	v.ctx = inner
@@ -341,7 +344,7 @@ func (v *viewer) want() *Request {
 	case Values:
 		q.Rows, q.Columns = height-2, max(width/3, 1)
 	case Picture:
-		q.Rows, q.Columns = 2*(height-picture.BelowCells), width-picture.BesideCells-1
+		q.Rows, q.Columns = 2*(height-picture.BelowCells-1), width-picture.BesideCells-1 // below the title
 	default:
 		q.Rows, q.Columns = height, width
 	}

@@ -68,7 +68,7 @@ func (m *memory) Content(ctx context.Context, q *Request) (*Content, error) {
 		grid := picture.NewGrid([]int64{2, 2}, 2, 2)
 		grid.Add(ndarray.Whole([]int64{2, 2}), []float64{0, 1, 2, 3})
 		grid.Finish()
-		c.Picture = &picture.Picture{Kind: picture.Heatmap, Shape: []int64{2, 2}, Axes: make([]picture.Axis, 2), Grid: grid, Low: 0, High: 3}
+		c.Picture = &picture.Picture{Kind: picture.Heatmap, Colors: q.Look.Colors, Shape: []int64{2, 2}, Axes: make([]picture.Axis, 2), Grid: grid, Low: 0, High: 3}
 	default:
 		rows, columns := int64(1), int64(1)
 		if d := q.Slice.Row; d >= 0 {
@@ -251,7 +251,7 @@ func TestRun(t *testing.T) {
 		s.shows("▀▀▀▀", "command 1 /cube")
 		require.Contains(t, s.term.output(), "\x1b[38")
 		s.keys("cL%")
-		s.shows("{gray true true}")
+		s.shows("{gray true true false}")
 	})
 	t.Run("search", func(t *testing.T) {
 		s := start(t, newMemory(), 80, 24)

@@ -1,0 +1,2 @@
+// Package indexes finds the indexes of an array that a selection takes along each dimension.
+package indexes

@@ -1,0 +1,2 @@
+// Package shellword quotes words for command lines that users copy.
+package shellword
