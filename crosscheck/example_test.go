@@ -121,10 +121,29 @@ func ExampleReport_WriteUpstream() {
 // support.
 func ExampleReader() {
 	_ = func(t *testing.T) { // func TestReader(t *testing.T)
-		crosscheck.Reader(t, "frame", func(path, _ string) ([]byte, error) {
+		crosscheck.Reader(t, "frame", func(r crosscheck.Request) ([]byte, error) {
 			return nil, errors.ErrUnsupported // call the reader here
 		}, "frame/sparse/special-uninit")
 	}
+}
+
+// A reader of numbers answers with float64.
+func ExampleRequest_FromFloat64() {
+	r := crosscheck.Request{DType: ">i2", Item: 2, BigEndian: true}
+	b, err := r.FromFloat64([]float64{1, -2})
+	fmt.Println(b, err)
+	_, err = r.FromFloat64([]float64{0.5})
+	fmt.Println(err)
+	// Output:
+	// [0 1 255 254] <nil>
+	// crosscheck: element 0: 0.5 is not a number of dtype >i2
+}
+
+func ExampleRequest_FromLittle() {
+	r := crosscheck.Request{DType: ">i2", Item: 2, BigEndian: true}
+	b, err := r.FromLittle([]byte{1, 0, 2, 0})
+	fmt.Println(b, err)
+	// Output: [0 1 0 2] <nil>
 }
 
 func ExampleCodec() {

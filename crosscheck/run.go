@@ -53,6 +53,7 @@ type Result struct {
 	Verdict     Verdict       `json:"verdict"`
 	Detail      string        `json:"detail,omitempty"` // the exit status, the error, the last line of standard error
 	Explanation *Explanation  `json:"explanation,omitempty"`
+	Stack       string        `json:"stack,omitempty"` // of a panic in a Go function
 	Time        time.Duration `json:"nanoseconds"`
 }
 

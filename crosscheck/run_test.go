@@ -2,6 +2,7 @@ package crosscheck_test
 
 import (
 	"bytes"
+	"encoding/binary"
 	"encoding/xml"
 	"errors"
 	"fmt"
@@ -147,6 +148,103 @@ func TestRun_codec(t *testing.T) {
 	crosscheck.Codec(t, decode)
 }
 
+// TestReader_forms checks that Reader passes the dtype, the shape and the kind of each object, that
+// answers in little-endian order and as float64 are converted, and that cases that are not
+// supported are counted.
+func TestReader_forms(t *testing.T) {
+	t.Parallel()
+	if os.Getenv("CROSSCHECK_TEST_WRONG") != "" {
+		crosscheck.Reader(t, "metalayer", func(crosscheck.Request) ([]byte, error) { return nil, errors.ErrUnsupported })
+		return
+	}
+	var dir string
+	var m *crosscheck.Manifest
+	cases := make(map[string]crosscheck.Case)
+	kinds := make(map[string]int)
+	forms := make(map[string]int)
+	r := crosscheck.Reader(t, "hdf5", func(r crosscheck.Request) ([]byte, error) {
+		if m == nil {
+			dir = r.Path[:strings.LastIndex(r.Path, "/hdf5/")]
+			var err error
+			if m, err = crosscheck.Load(dir); err != nil {
+				return nil, err
+			}
+			for _, c := range m.Cases {
+				cases[filepath.Join(dir, c.Path)+c.Object] = c
+			}
+		}
+		c := cases[r.Path+r.Object]
+		if c.Must == crosscheck.Refuse || r.Kind == "group" || len(c.ID)%3 != 0 {
+			return nil, fmt.Errorf("a sample: %w", errors.ErrUnsupported)
+		}
+		kinds[r.Kind]++
+		want, err := crosscheck.Decode(dir, c)
+		if err != nil {
+			return nil, err
+		}
+		if v, is := float64s(want, r); is {
+			got, err := r.FromFloat64(v)
+			if errors.Is(err, errors.ErrUnsupported) {
+				return want, nil // integers of 8 bytes
+			}
+			forms[r.DType]++
+			return got, err
+		}
+		return want, nil
+	})
+	for _, kind := range []string{"dataset", "attribute", "datatype"} {
+		require.Positive(t, kinds[kind], kind)
+	}
+	for _, form := range []string{"<f4", ">f8", ">i4", "<u2", "|i1"} {
+		require.Positive(t, forms[form], form)
+	}
+	require.Positive(t, r.Skipped["hdf5"])
+	require.Equal(t, r.Counts["hdf5"][crosscheck.Pass], len(r.Results))
+}
+
+// float64s returns stored elements as numbers, by the conversion of another package.
+func float64s(b []byte, r crosscheck.Request) (v []float64, is bool) {
+	var order binary.ByteOrder = binary.LittleEndian
+	if r.BigEndian {
+		order = binary.BigEndian
+	}
+	read := func(to any) bool { _, err := binary.Decode(b, order, to); return err == nil }
+	n := len(b) / max(r.Item, 1)
+	switch strings.TrimLeft(r.DType, "<>|") {
+	case "i1":
+		x := make([]int8, n)
+		is = read(x)
+		for _, e := range x {
+			v = append(v, float64(e))
+		}
+	case "u2":
+		x := make([]uint16, n)
+		is = read(x)
+		for _, e := range x {
+			v = append(v, float64(e))
+		}
+	case "i4":
+		x := make([]int32, n)
+		is = read(x)
+		for _, e := range x {
+			v = append(v, float64(e))
+		}
+	case "f4":
+		x := make([]float32, n)
+		is = read(x)
+		for _, e := range x {
+			if e != e {
+				return nil, false // the payload of a NaN is not a number
+			}
+			v = append(v, float64(e))
+		}
+	case "f8":
+		v = make([]float64, n)
+		is = read(v)
+	}
+	return v, is
+}
+
 // wrongCodec fails in every possible way. TestRun_wrongFunction runs it in a child process.
 func wrongCodec(chunk []byte) ([]byte, error) {
 	switch len(chunk) % 5 {
@@ -172,7 +270,8 @@ func TestRun_wrongFunction(t *testing.T) {
 	self, err := os.Executable()
 	require.NoError(t, err)
 	for name, wants := range map[string][]string{
-		"TestRun_codec":    {"crash: panic: a bug", "refused: not claimed", "wrongly accepted: ", "first difference at byte 0 ", "stage: ", "specification: ", "the case passes, but the list of skipped cases contains it", "unknown skipped cases: [chunk/no such case]"},
+		"TestRun_codec":    {"crash: panic: a bug", "refused: not claimed", "wrongly accepted: ", "first difference at byte 0 ", "stage: ", "specification: ", "the case passes, but the list of skipped cases contains it", "unknown skipped cases: [chunk/no such case]", "crosscheck_test.wrongCodec"},
+		"TestReader_forms": {"no valid case is supported", "cases that are not supported: map[metalayer:"},
 		"TestWrite_goTest": {"first difference at byte 0 ", "stage: written, "},
 	} {
 		cmd := exec.CommandContext(t.Context(), self, "-test.run=^"+name+"$")

@@ -15,15 +15,7 @@ func converted(dir string, c Case, got []byte, form string) ([]byte, error) {
 	case "":
 		return got, nil
 	case "little":
-		if c.Decoded.Item <= 0 || len(got)%c.Decoded.Item != 0 || c.Decoded.DType == "" {
-			return got, nil
-		}
-		if c.Decoded.DType[0] == '>' {
-			for i := 0; i < len(got); i += c.Decoded.Item {
-				reverse(got[i : i+c.Decoded.Item])
-			}
-		}
-		return got, nil
+		return fromLittle(got, c.Decoded.DType, c.Decoded.Item), nil
 	case "float64":
 		return storedFrom(dir, c, got)
 	}
