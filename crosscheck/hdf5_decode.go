@@ -158,45 +158,46 @@ func decodeGroup(g *h5.Group) (*hdf5Object, error) {
 }
 
 // hdf5Numbers returns the elements of a dataset of numbers as the library converts them: in 8 bytes,
-// little-endian, as signed or unsigned integers or as floating-point numbers. It returns nil for
-// other objects, and for types that the library does not convert.
-func hdf5Numbers(path, object string) (b []byte, err error) {
+// little-endian, as signed or unsigned integers or as floating-point numbers. The
+// dtype is <i8, <u8 or <f8. It is "" for other objects, and for types that the library does not
+// convert.
+func hdf5Numbers(path, object string) (b []byte, dtype string, err error) {
 	f, err := openHDF5File(path)
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
 	if kind, err := f.Root().Kind(object); strings.Contains(object, "@") || err != nil || kind != h5.DatasetObject {
-		return nil, nil // an attribute, or a group
+		return nil, "", nil // an attribute, or a group
 	}
 	o, err := openHDF5(f, object)
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	defer func() { err = errors.Join(err, o.Close()) }()
 	d := o.(*h5.Dataset)
 	i, err := d.Info()
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
-	to := h5.IEEEFloat(8, h5.LittleEndian)
+	to, dtype := h5.IEEEFloat(8, h5.LittleEndian), "<f8"
 	switch t := i.Datatype; {
 	case t.Class == h5.Float && t.Size <= 8:
 	case t.Class == h5.Integer && t.Size <= 8 && t.Signed:
-		to = h5.Int(8, h5.LittleEndian)
+		to, dtype = h5.Int(8, h5.LittleEndian), "<i8"
 	case t.Class == h5.Integer && t.Size <= 8:
-		to = h5.Uint(8, h5.LittleEndian)
+		to, dtype = h5.Uint(8, h5.LittleEndian), "<u8"
 	default:
-		return nil, nil
+		return nil, "", nil
 	}
 	b = make([]byte, 8*i.Space.NumElems())
 	if len(b) == 0 || i.Space.Kind == h5.Null {
-		return nil, nil
+		return nil, "", nil
 	}
 	if d.ReadSelection(b, to, h5.All) != nil {
-		return nil, nil // for example a mantissa whose leading bit is always set
+		return nil, "", nil // for example a mantissa whose leading bit is always set
 	}
-	return b, nil
+	return b, dtype, nil
 }
 
 // numpyType returns the NumPy name of a type, or "" if NumPy has no such type, and the bytes of an

@@ -203,7 +203,7 @@ func digestOf(path, area, object, name string) string {
 			return "error"
 		}
 		facts = x.metadata
-		numbers, err := hdf5Numbers(path, object)
+		numbers, _, err := hdf5Numbers(path, object)
 		if err != nil {
 			return "error"
 		}

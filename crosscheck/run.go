@@ -114,6 +114,7 @@ type RunOptions struct {
 	Writes  bool          // the adapter is asked to write, too
 	Only    string        // only the case with this ID; "": all
 	Read    string        // shell command with {in}, {out} and optionally {object} and {area}; "": no reader
+	CLI     string        // shell command with {path} and optionally {object} and {area}, which prints JSON or .npy; "": Read, Write or Adapter
 	Write   string        // shell command with {spec}, {out} and optionally {object} and {area}; "": no writer
 	Areas   []string      // nil: all areas
 	Timeout time.Duration // of one case; default 10 s
@@ -137,6 +138,10 @@ type RunOptions struct {
 // protocol. Cases that the adapter skips do not count, and neither does an invalid vector if the
 // adapter does not read the valid vector from which it was made.
 //
+// CLI is any program that prints an object as JSON or as a .npy file. Status 77 skips a case, any
+// other status than 0 refuses it. JSON is an array of numbers, nested or flat, with strings for NaN
+// and infinities, or {"base64": "…"} with the decoded bytes. Output of 64 MiB or more is wrong.
+//
 // Run returns an error if a vector differs from the manifest, or an adapter does not start.
 func Run(ctx context.Context, dir string, o RunOptions) (*Report, error) {
 	m, err := Load(dir)
@@ -144,10 +149,12 @@ func Run(ctx context.Context, dir string, o RunOptions) (*Report, error) {
 		return nil, err
 	}
 	switch {
-	case o.Read == "" && o.Write == "" && o.Adapter == "":
+	case o.Read == "" && o.Write == "" && o.Adapter == "" && o.CLI == "":
 		return nil, errors.New("crosscheck: no command to read or write")
-	case o.Adapter != "" && (o.Read != "" || o.Write != ""):
-		return nil, errors.New("crosscheck: an adapter cannot be combined with another command")
+	case o.Adapter != "" && (o.Read != "" || o.Write != ""), o.CLI != "" && (o.Read != "" || o.Write != "" || o.Adapter != ""):
+		return nil, errors.New("crosscheck: an adapter and CLI cannot be combined with another command")
+	case o.CLI != "" && !strings.Contains(o.CLI, "{path}"):
+		return nil, fmt.Errorf("crosscheck: the command %q must contain {path}", o.CLI)
 	case o.Read != "" && (!strings.Contains(o.Read, "{in}") || !strings.Contains(o.Read, "{out}")):
 		return nil, fmt.Errorf("crosscheck: the command %q must contain {in} and {out}", o.Read)
 	case o.Write != "" && (!strings.Contains(o.Write, "{spec}") || !strings.Contains(o.Write, "{out}")):
@@ -170,7 +177,7 @@ func Run(ctx context.Context, dir string, o RunOptions) (*Report, error) {
 	var cases []job
 	for _, write := range []bool{false, true} {
 		for _, c := range m.Cases {
-			wanted := !write && (o.Read != "" || o.Adapter != "") || write && (o.Write != "" || o.Writes) && writable(c)
+			wanted := !write && (o.Read != "" || o.Adapter != "" || o.CLI != "") || write && (o.Write != "" || o.Writes) && writable(c)
 			if wanted && (o.Areas == nil || slices.Contains(o.Areas, c.Area)) && (o.Only == "" || c.ID == o.Only) {
 				cases = append(cases, job{c, write})
 			}
@@ -179,7 +186,7 @@ func Run(ctx context.Context, dir string, o RunOptions) (*Report, error) {
 	if o.Only != "" && len(cases) == 0 {
 		return nil, fmt.Errorf("crosscheck: %s: unknown case %q", dir, o.Only)
 	}
-	r := &Report{Schema: reportSchema, Subject: strings.Join(slices.DeleteFunc([]string{o.Read, o.Write}, func(s string) bool { return s == "" }), "; ")}
+	r := &Report{Schema: reportSchema, Subject: strings.Join(slices.DeleteFunc([]string{o.Read, o.Write, o.CLI}, func(s string) bool { return s == "" }), "; ")}
 	o.Workers = min(o.Workers, max(len(cases), 1))
 	adapters := make([]*adapter, o.Workers)
 	if o.Adapter != "" {
@@ -221,6 +228,10 @@ func Run(ctx context.Context, dir string, o RunOptions) (*Report, error) {
 					results[i], asked[i], failed[i] = a.read(ctx, dir, cases[i].c, decoded[cmp.Or(cases[i].c.Params["base"], cases[i].c.ID)], out)
 				case cases[i].write:
 					results[i], failed[i] = runWrite(ctx, dir, cases[i].c, out, &o)
+				case o.CLI != "":
+					if failed[i] = unchanged(dir, cases[i].c); failed[i] == nil {
+						results[i], asked[i] = runCLI(ctx, dir, cases[i].c, out, &o)
+					}
 				default:
 					if failed[i] = unchanged(dir, cases[i].c); failed[i] == nil {
 						results[i] = runRead(ctx, dir, cases[i].c, out, &o)
@@ -254,7 +265,7 @@ func Run(ctx context.Context, dir string, o RunOptions) (*Report, error) {
 			wg.Wait()
 			return nil, failed[i]
 		}
-		if base := cases[i].c.Params["base"]; !asked[i] || o.Adapter != "" && o.Only == "" && cases[i].c.Must == Refuse && base != "" && !passed[base] {
+		if base := cases[i].c.Params["base"]; !asked[i] || (o.Adapter != "" || o.CLI != "") && o.Only == "" && cases[i].c.Must == Refuse && base != "" && !passed[base] {
 			r.skip(results[i])
 			continue
 		}

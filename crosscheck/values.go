@@ -51,9 +51,8 @@ func storedFrom(dir string, c Case, got []byte) ([]byte, error) {
 	return out, nil
 }
 
-// numberOf returns the value of a stored element.
-func numberOf(e []byte, dtype string) float64 {
-	var u uint64
+// uintOf returns the bits of a stored element.
+func uintOf(e []byte, dtype string) (u uint64) {
 	for i := range e {
 		k := len(e) - 1 - i // little-endian
 		if dtype[0] == '>' {
@@ -61,6 +60,12 @@ func numberOf(e []byte, dtype string) float64 {
 		}
 		u = u<<8 | uint64(e[k])
 	}
+	return u
+}
+
+// numberOf returns the value of a stored element.
+func numberOf(e []byte, dtype string) float64 {
+	u := uintOf(e, dtype)
 	bits := uint(8 * len(e))
 	switch dtype[1] {
 	case 'i':

@@ -59,6 +59,9 @@ decoded the vector, any other code that it refused it. With --write the program 
 properties. The reference library reads the file that the program writes to {out}, and
 verify checks it.
 
+With --cli the program prints the object {object} of the file {path} as JSON or as a .npy
+file. Exit code 77 skips the case.
+
 With --adapter one process answers many requests on its standard input, for example a
 script of 40 lines around a library. docs/crosscheck-peers.md describes the protocol and
 the limits. --reports then writes a page for each group of similar failures, for the
@@ -69,6 +72,7 @@ run.`,
 		Example: `  hyperslab crosscheck run vectors --read './their-reader {in} {out}' --area chunk
   hyperslab crosscheck run vectors --read 'python read.py {in} {object} {out}' --timeout 30s --junit report.xml
   hyperslab crosscheck run vectors --write './their-writer {spec} {out}' --area hdf5
+  hyperslab crosscheck run vectors --cli './their-reader {path} {object}' --area hdf5
   hyperslab crosscheck run vectors --adapter 'python3 adapter.py' --reports reports`,
 		Args: shell.Arity(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -78,6 +82,7 @@ run.`,
 	f := cmd.Flags()
 	f.StringVar(&j.options.Read, "read", "", "the `COMMAND` that reads {in} and writes the decoded bytes to {out}")
 	f.StringVar(&j.options.Write, "write", "", "the `COMMAND` that writes the file described by {spec} to {out}")
+	f.StringVar(&j.options.CLI, "cli", "", "the `COMMAND` that prints {object} of {path} as JSON or .npy")
 	f.StringVar(&j.options.Adapter, "adapter", "", "the `COMMAND` of an adapter, which answers requests on its standard input")
 	f.BoolVar(&j.options.Writes, "writes", false, "also let the adapter write files")
 	f.StringVar(&j.options.Only, "case", "", "only the case with this `ID`")
@@ -98,10 +103,14 @@ run.`,
 // check checks the flags.
 func (j *crosscheckJob) check() error {
 	switch {
-	case j.options.Read == "" && j.options.Write == "" && j.options.Adapter == "":
-		return shell.Usagef("--read, --write or --adapter missing: the command that is judged")
+	case j.options.Read == "" && j.options.Write == "" && j.options.Adapter == "" && j.options.CLI == "":
+		return shell.Usagef("--read, --write, --cli or --adapter missing: the command that is judged")
 	case j.options.Adapter != "" && (j.options.Read != "" || j.options.Write != ""):
 		return shell.Usagef("--adapter with --read or --write: want one of them")
+	case j.options.CLI != "" && (j.options.Read != "" || j.options.Write != "" || j.options.Adapter != ""):
+		return shell.Usagef("--cli with --read, --write or --adapter: want one of them")
+	case j.options.CLI != "" && !strings.Contains(j.options.CLI, "{path}"):
+		return shell.Usagef("--cli %q: want {path} in it", j.options.CLI)
 	case j.options.Adapter == "" && (j.options.Writes || j.reports != ""):
 		return shell.Usagef("--writes and --reports need --adapter")
 	case j.options.Write != "" && (!strings.Contains(j.options.Write, "{spec}") || !strings.Contains(j.options.Write, "{out}")):
