@@ -3,6 +3,7 @@
 package picture
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/hyperslab/hyperslab/internal/elements/indexes"
 	"github.com/hyperslab/hyperslab/internal/elements/printable"
+	"github.com/hyperslab/hyperslab/internal/grid"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/cf"
 )
@@ -29,7 +31,13 @@ type Axis struct {
 	Up          bool    // rows without coordinates of their own: the first one is the southernmost
 
 	points []float64 // the coordinate of each index, if they are not evenly spaced
-	dates  []cf.Date // of each index; nil: numbers
+	dates  []dated   // of all indexes, or of some in their order and the last one; nil: numbers
+}
+
+// dated is the date of an index.
+type dated struct {
+	index int64
+	cf.Date
 }
 
 // At returns the coordinate of index i of n. Between indexes it is interpolated.
@@ -88,7 +96,11 @@ func (x *Axis) title() string {
 func (x *Axis) text(i, n int64) string {
 	switch {
 	case x.dates != nil:
-		return dateText(x.dates[i])
+		k, found := slices.BinarySearchFunc(x.dates, i, func(d dated, i int64) int { return cmp.Compare(d.index, i) })
+		if found {
+			return dateText(x.dates[k].Date)
+		}
+		return "about " + dateText(x.dates[k].Date)
 	case x.Known:
 		return strings.TrimSpace(Number(x.At(float64(i), n)) + " " + x.Units)
 	case x.Label != "":
@@ -265,7 +277,7 @@ func (c *coordinate) axis(ctx context.Context, run *indexes.Run) (x Axis, err er
 	if c.named {
 		x.Label = c.name
 	}
-	if c.v == nil || run.List == nil || c.v.Array.NumElems() > indexes.Longest || !Drawable(c.v.Array.DType()) ||
+	if c.v == nil || !run.Listed() || c.v.Array.NumElems() > indexes.Longest || !Drawable(c.v.Array.DType()) ||
 		c.v.Array.DType().Kind == ndarray.Complex {
 		return x, nil
 	}
@@ -273,9 +285,12 @@ func (c *coordinate) axis(ctx context.Context, run *indexes.Run) (x Axis, err er
 	if err != nil {
 		return x, err
 	}
-	points := make([]float64, len(run.List))
-	for i, at := range run.List {
-		points[i] = values[at]
+	points := make([]float64, 0, min(run.N, int64(len(values))))
+	if run.N == int64(len(values)) && run.Last-run.First == run.N-1 { // all of them
+		points = values
+	}
+	for i := int64(len(points)); i < run.N; i++ {
+		points = append(points, values[run.At(i)])
 	}
 	if !monotonic(points) {
 		return x, nil
@@ -289,16 +304,12 @@ func (c *coordinate) axis(ctx context.Context, run *indexes.Run) (x Axis, err er
 	if !c.v.IsTime() {
 		return x, nil
 	}
-	dates, err := c.v.Dates(ctx, ndarray.Whole(c.v.Array.Shape()))
+	x.dates, err = c.dates(ctx, run)
 	if errors.Is(err, ndarray.ErrValue) { // a number out of range: the axis has numbers
 		return x, nil
 	}
 	if err != nil {
 		return x, err
-	}
-	x.dates = make([]cf.Date, len(run.List))
-	for i, at := range run.List {
-		x.dates[i] = dates[at]
 	}
 	x.Units = ""
 	if c := strings.ToLower(c.v.Calendar); c != "" && c != "standard" && c != "gregorian" && c != "proleptic_gregorian" {
@@ -307,6 +318,42 @@ func (c *coordinate) axis(ctx context.Context, run *indexes.Run) (x Axis, err er
 	return x, nil
 }
 
+// maxDates is the maximum number of indexes of an axis whose dates are read.
+const maxDates = 1 << 14
+
+// dates reads the dates of a run: of every n-th index and the last one if there are many.
+func (c *coordinate) dates(ctx context.Context, run *indexes.Run) (out []dated, err error) {
+	step := grid.DivUp(run.N, maxDates)
+	var list []int64
+	for i := int64(0); i < run.N; i += step {
+		out, list = append(out, dated{index: i}), append(list, run.At(i))
+	}
+	if last := run.N - 1; out[len(out)-1].index != last {
+		out, list = append(out, dated{index: last}), append(list, run.At(last))
+	}
+	view, err := ndarray.View(c.v.Array, ndarray.Select(ndarray.List(list...)))
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, view.Close()) }()
+	v, err := cf.New(ctx, view, nil, c.v.Path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, v.Close()) }()
+	dates, err := v.Dates(ctx, ndarray.Whole(view.Shape()))
+	if err != nil {
+		return nil, err
+	}
+	for i := range out {
+		out[i].Date = dates[i]
+	}
+	return out, nil
+}
+
+// coordinateMemory is the number of bytes of coordinates that are read at a time, in all forms.
+const coordinateMemory = 8 << 20
+
 // values reads the coordinates as numbers.
 func (c *coordinate) values(ctx context.Context) (values []float64, err error) {
 	arr, err := c.v.Values(&cf.ValueOptions{Float: true})
@@ -314,7 +361,7 @@ func (c *coordinate) values(ctx context.Context) (values []float64, err error) {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, arr.Close()) }()
-	r := &reader{nullable: c.v.Array.Meta().Nullable}
+	r := &reader{nullable: c.v.Array.Meta().Nullable, memory: coordinateMemory}
 	values = make([]float64, 0, arr.NumElems())
 	err = r.each(ctx, arr, func(region ndarray.Region, v []float64) {
 		if len(v) == 1 {

@@ -44,9 +44,13 @@ func TestAxis_direction(t *testing.T) {
 	}
 }
 
-// dated returns an axis of dates at equal distances.
-func dated(dates ...cf.Date) *Axis {
-	return &Axis{Last: float64(len(dates) - 1), Known: true, dates: dates}
+// datedAxis returns an axis of dates at equal distances.
+func datedAxis(dates ...cf.Date) *Axis {
+	x := &Axis{Last: float64(len(dates) - 1), Known: true}
+	for i, d := range dates {
+		x.dates = append(x.dates, dated{int64(i), d})
+	}
+	return x
 }
 
 func labels(x *Axis, space vg.Length) (out []string) {
@@ -69,13 +73,13 @@ func TestDateTicks(t *testing.T) {
 	for i := range 60 { // the calendar 360_day has a 30th of February
 		days = append(days, cf.Date{Year: 2001, Month: 2 + i/30, Day: i%30 + 1})
 	}
-	require.Equal(t, []string{"2000", "2001", "2002"}, labels(dated(months...), 100))
-	require.Equal(t, []string{"2000-01", "2000-07", "2001-01", "2001-07", "2002-01", "2002-07"}, labels(dated(months...), 400))
-	require.Equal(t, []string{"2024-02-29 00:00", "2024-02-29 12:00", "2024-02-30 00:00", "2024-02-30 12:00"}, labels(dated(hours...), 450))
-	require.Equal(t, []string{"2001-02-01", "2001-02-11", "2001-02-21", "2001-03-01", "2001-03-11", "2001-03-21"}, labels(dated(days...), 500))
+	require.Equal(t, []string{"2000", "2001", "2002"}, labels(datedAxis(months...), 100))
+	require.Equal(t, []string{"2000-01", "2000-07", "2001-01", "2001-07", "2002-01", "2002-07"}, labels(datedAxis(months...), 400))
+	require.Equal(t, []string{"2024-02-29 00:00", "2024-02-29 12:00", "2024-02-30 00:00", "2024-02-30 12:00"}, labels(datedAxis(hours...), 450))
+	require.Equal(t, []string{"2001-02-01", "2001-02-11", "2001-02-21", "2001-03-01", "2001-03-11", "2001-03-21"}, labels(datedAxis(days...), 500))
 	middle := []cf.Date{{Year: 1999, Month: 12, Day: 16}, {Year: 2000, Month: 1, Day: 16}, {Year: 2000, Month: 2, Day: 16}}
-	require.Equal(t, []string{"1999-12-16", "2000-01-16", "2000-02-16"}, labels(dated(middle...), 400), "dates of elements")
-	require.NotEmpty(t, labels(dated(months...), 10))
+	require.Equal(t, []string{"1999-12-16", "2000-01-16", "2000-02-16"}, labels(datedAxis(middle...), 400), "dates of elements")
+	require.NotEmpty(t, labels(datedAxis(months...), 10))
 }
 
 func TestDateText(t *testing.T) {

@@ -4,8 +4,10 @@
 package picture
 
 import (
+	"cmp"
 	"image/color"
 	"math"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -121,7 +123,8 @@ func (x *Axis) middle(n int64) string {
 		at = x.index((first+last)/2, n) - 0.5
 	}
 	if x.dates != nil {
-		return dateText(x.dates[min(max(int(at), 0), int(n-1))])
+		k, _ := slices.BinarySearchFunc(x.dates, int64(at), func(d dated, i int64) int { return cmp.Compare(d.index, i) })
+		return dateText(x.dates[min(k, len(x.dates)-1)].Date)
 	}
 	return NumberBetween(x.At(at, n), x.First, x.Last)
 }

@@ -135,26 +135,29 @@ func (t dateTicks) Ticks(low, high float64) []plot.Tick {
 	}
 	var out []plot.Tick
 	for i, label := range t.labels(chosen) {
-		if v := t.axis.At(float64(chosen[i]), t.n); v >= low && v <= high {
+		if v := t.at(chosen[i]); v >= low && v <= high {
 			out = append(out, plot.Tick{Value: v, Label: label})
 		}
 	}
 	return out
 }
 
+// at returns the coordinate of date i.
+func (t dateTicks) at(i int) float64 { return t.axis.At(float64(t.axis.dates[i].index), t.n) }
+
 // starts returns the elements that are the first ones of their periods. The first element of all is
 // one of them if it is at the beginning of a period that has the usual distance.
 func (t dateTicks) starts(period func(d cf.Date) int64) (out []int) {
 	dates := t.axis.dates
 	for i := range dates {
-		if period == nil || i > 0 && period(dates[i]) != period(dates[i-1]) {
+		if period == nil || i > 0 && period(dates[i].Date) != period(dates[i-1].Date) {
 			out = append(out, i)
 		}
 	}
 	if period == nil || len(out) < 2 {
 		return out
 	}
-	if first := out[0]; 2*first > out[1]-out[0] && precision(dates[0]) <= precision(dates[first]) {
+	if first := out[0]; 2*first > out[1]-out[0] && precision(dates[0].Date) <= precision(dates[first].Date) {
 		out = append([]int{0}, out...)
 	}
 	return out
@@ -169,7 +172,7 @@ func (t dateTicks) fits(at []int) bool {
 		width := t.takes(labels[i])
 		taken += width
 		if i > 0 {
-			gap := (t.axis.At(float64(at[i]), t.n) - t.axis.At(float64(at[i-1]), t.n)) / (last - first)
+			gap := (t.at(at[i]) - t.at(at[i-1])) / (last - first)
 			if vg.Length(gap)*t.space < width {
 				return false
 			}
@@ -182,11 +185,11 @@ func (t dateTicks) fits(at []int) bool {
 func (t dateTicks) labels(at []int) []string {
 	part := toYear
 	for _, i := range at {
-		part = max(part, precision(t.axis.dates[i]))
+		part = max(part, precision(t.axis.dates[i].Date))
 	}
 	out := make([]string, len(at))
 	for i, k := range at {
-		out[i] = dateTo(t.axis.dates[k], part)
+		out[i] = dateTo(t.axis.dates[k].Date, part)
 	}
 	return out
 }
@@ -194,8 +197,9 @@ func (t dateTicks) labels(at []int) []string {
 // ends returns the text of the first and of the last coordinate.
 func (x *Axis) ends(n int64) (first, last string) {
 	if x.dates != nil {
-		part := max(precision(x.dates[0]), precision(x.dates[n-1]), toDay)
-		return dateTo(x.dates[0], part), dateTo(x.dates[n-1], part)
+		from, to := x.dates[0].Date, x.dates[len(x.dates)-1].Date
+		part := max(precision(from), precision(to), toDay)
+		return dateTo(from, part), dateTo(to, part)
 	}
 	return Numbers(x.First, x.Last)
 }

@@ -24,6 +24,7 @@ type reader struct {
 	memory   int64  // bytes of elements, in all forms
 	part     string // of complex numbers
 	log      bool   // logarithms of the values
+	stored   int    // bytes of a stored element, for progress
 	nullable bool   // stored elements can be null; missing values of package cf are NaN already
 	progress func(bytes int64)
 	done     int64 // bytes of elements
@@ -83,7 +84,7 @@ func (r *reader) each(ctx context.Context, arr *ndarray.Array, add func(r ndarra
 			Logarithms(values)
 		}
 		add(region, values)
-		if r.done += region.NumElems() * size; r.progress != nil {
+		if r.done += region.NumElems() * int64(r.stored); r.progress != nil {
 			r.progress(r.done)
 		}
 	}

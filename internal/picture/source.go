@@ -179,7 +179,7 @@ func Draw(ctx context.Context, in *Input, o *Options) (_ *Picture, err error) {
 
 // valuesOf returns the values of an array: the physical ones, or a view of the stored elements.
 func (d *drawing) valuesOf(in *Input) (*ndarray.Array, error) {
-	d.nullable = in.Variable.Array.Meta().Nullable
+	d.nullable, d.stored = in.Variable.Array.Meta().Nullable, in.Variable.Array.DType().Size
 	if d.Raw {
 		return ndarray.View(in.Variable.Array, ndarray.Select(ndarray.Ellipsis()))
 	}
@@ -490,13 +490,14 @@ func (d *drawing) count(ctx context.Context) error {
 	before := int64(0)
 	work := &ndarray.WorkOptions{Workers: d.Workers, Memory: cmp.Or(d.Memory, defaultMemory)}
 	if d.Progress != nil {
-		work.Progress = func(x ndarray.Progress) { d.Progress(before + x.DoneBytes) }
+		size := int64(d.values.DType().Size)
+		work.Progress = func(x ndarray.Progress) { d.Progress(before + x.DoneBytes/size*int64(d.stored)) }
 	}
 	sum, err := ndarray.Summarize(ctx, d.values, work)
 	if err != nil {
 		return err
 	}
-	before = d.values.NBytes()
+	before = d.in.Variable.Array.NBytes()
 	if !p.Clipped {
 		p.Low, p.High = Bounds(sum.Min, sum.Max)
 	}
