@@ -11,6 +11,7 @@ import (
 	"io"
 	"slices"
 	"strconv"
+	"strings"
 
 	"golang.org/x/net/html"
 
@@ -205,12 +206,16 @@ func (p *valuesPart) form() *html.Node {
 	}
 	fields = append(fields,
 		element("label", nil, text("row "), number("row", p.Row, "min", "0")),
-		element("label", nil, text("column "), number("column", p.Column, "min", "0")),
 		element("label", nil, text("colours "), choice("colors", cmp.Or(p.Colors, picture.GradientNames[0]), picture.GradientNames)),
 		checkbox("log", "logarithmic", p.Log),
 		element("label", nil, text("percentiles "), element("input",
 			attributes{"type", "text", "name", "clip", "size", "6", "value", p.Clips, "placeholder", "0,100"})))
-	fields = append(fields, checkbox("transpose", "transposed", p.Transpose), checkbox("raw", "stored values", p.Raw))
+	fields = append(fields, checkbox("raw", "stored values", p.Raw))
+	if strings.Contains(p.Selection, ",") { // at least two dimensions
+		fields = append(fields,
+			element("label", nil, text("column "), number("column", p.Column, "min", "0")),
+			checkbox("transpose", "transposed", p.Transpose))
+	}
 	if p.CanLines {
 		fields = append(fields, checkbox("lines", "rows as lines", p.Kind == picture.Line))
 	}

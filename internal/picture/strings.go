@@ -64,9 +64,13 @@ func meantStrings(ctx context.Context, v *cf.Variable, r ndarray.Region) ([]stri
 		if err != nil && !errors.Is(err, ndarray.ErrValue) {
 			return nil, err
 		}
+		part := toDay
+		for _, d := range dates {
+			part = max(part, precision(d))
+		}
 		for i := range out {
 			if out[i] = format(i); err == nil && dates[i] != (cf.Date{}) {
-				out[i] = dateText(dates[i])
+				out[i] = dateTo(dates[i], part)
 			}
 		}
 	} else {

@@ -57,8 +57,10 @@ func (e evenTicks) Ticks(low, high float64) []plot.Tick {
 		if v > high {
 			break
 		}
-		if n := len(ticks); v >= low && (n == 0 || v > ticks[n-1].Value) { // rounding may give a value twice, or one below low
-			ticks = append(ticks, plot.Tick{Value: v, Label: numberAmong(v, low, high, step)})
+		// Rounding may give a value or a label twice, or a value below low.
+		label := numberAmong(v, low, high, step)
+		if n := len(ticks); v >= low && (n == 0 || v > ticks[n-1].Value && label != ticks[n-1].Label) {
+			ticks = append(ticks, plot.Tick{Value: v, Label: label})
 		}
 	}
 	if e.space <= 0 {

@@ -74,9 +74,7 @@ var views = []drawnView{
 // TestPictures compares pictures of plot, of the page of serve, and of view: the page and view
 // print the command of plot, all draw the same pixels, and the characters of view are those pixels.
 func TestPictures(t *testing.T) {
-	dir := t.TempDir()
-	out, err := exec.Command(testenv.Python(t, "netCDF4", "h5py"), "../../../../serve/testdata/pictures.py", dir).CombinedOutput()
-	require.NoError(t, err, string(out))
+	dir := pictureFiles(t)
 	golden, err := filepath.Abs("testdata")
 	require.NoError(t, err)
 	t.Chdir(dir)
@@ -97,6 +95,14 @@ func TestPictures(t *testing.T) {
 		})
 	}
 	require.GreaterOrEqual(t, compared, 24)
+}
+
+// pictureFiles returns a directory with the files of pictures.py.
+func pictureFiles(t *testing.T) string {
+	dir := t.TempDir()
+	out, err := exec.Command(testenv.Python(t, "netCDF4", "h5py"), "../../../../serve/testdata/pictures.py", dir).CombinedOutput()
+	require.NoError(t, err, string(out))
+	return dir
 }
 
 // page is what the page of a view has.
@@ -272,6 +278,10 @@ func (v *drawnView) compareView(t *testing.T, command string, plotted image.Imag
 	require.Equal(t, command, s.Command(q))
 	c, err := s.Content(bg, q)
 	require.NoError(t, err)
+	if v.name == "broken" {
+		require.Contains(t, strings.Join(c.Warnings, "\n"), "/v: attribute scale_factor: got a string, want a number")
+		require.Contains(t, strings.Join(c.Warnings, "\n"), `/x: attribute calendar: got "lunar"`)
+	}
 	var out bytes.Buffer
 	require.NoError(t, c.Picture.Write(&out, "png", 900, 600))
 	requireSame(t, plotted, decoded(t, out.Bytes()))
@@ -302,5 +312,35 @@ func (v *drawnView) compareView(t *testing.T, command string, plotted image.Imag
 			require.Equal(t, raster.RGBAAt(x, 2*y), cell.Fore)
 			require.Equal(t, raster.RGBAAt(x, 2*y+1), cell.Back)
 		}
+	}
+}
+
+// TestViewSource_values reads tables of view: dates, unpacked numbers, and stored elements.
+func TestViewSource_values(t *testing.T) {
+	t.Chdir(pictureFiles(t))
+	a := newApp(io.Discard)
+	for _, x := range []struct {
+		file, path string
+		raw        bool
+		rows       [][]string
+		command    string
+	}{
+		{"ocean.nc", "/time", false, [][]string{{"2024-01-01T00:00:00.000000"}, {"2024-01-08T00:00:00.000000"}}, "hyperslab dump 'ocean.nc:/time[0:2]' --unpack"},
+		{"ocean.nc", "/time", true, [][]string{{"0"}, {"7"}}, "hyperslab dump 'ocean.nc:/time[0:2]'"},
+		{"series.nc", "/months", false, [][]string{{"2000-01-16T00:00:00.000000"}, {"2000-02-16T00:00:00.000000"}}, "hyperslab dump 'series.nc:/months[0:2]' --unpack"},
+		{"plain.h5", "/matrix", false, [][]string{{"0", "1"}, {"4", "5"}}, "hyperslab dump 'plain.h5:/matrix[0:2, 0:2]'"},
+	} {
+		tree, err := a.OpenTree(bg, x.file)
+		require.NoError(t, err)
+		s := &viewSource{a: a, file: x.file, base: "/", tree: tree}
+		e, err := s.entry(bg, x.path)
+		require.NoError(t, err)
+		q := (&drawnView{}).request(t, newViewItem(e, "/"))
+		q.Mode, q.Rows, q.Columns, q.Look.Raw = view.Values, 2, 2, x.raw
+		c, err := s.Content(bg, q)
+		require.NoError(t, err)
+		require.Equal(t, x.rows, c.Cells, x.path)
+		require.Equal(t, x.command, s.Command(q))
+		require.NoError(t, s.close())
 	}
 }
