@@ -57,6 +57,14 @@ type CreateOptions struct {
 	Lock *Lock
 }
 
+// internal returns the options of package draft.
+func (o CreateOptions) internal() draft.Options {
+	return draft.Options{Overwrite: o.Overwrite, Lock: o.Lock, CreateOptions: tree.CreateOptions{
+		Format: string(o.Format), Sparse: o.Sparse, Plain: o.Plain, InPlace: o.InPlace, Library: o.Library,
+		Stripes: o.Stripes, StripeOf: o.StripeOf, Mappings: o.Mappings, External: o.External,
+	}}
+}
+
 // Draft is an array that is not committed yet. It is written under a temporary name next to its
 // target. Commit moves it to the target atomically.
 type Draft struct {
@@ -85,11 +93,7 @@ type Draft struct {
 // spec.Validate; ErrNotFound if the directory is missing; or errors.ErrUnsupported for properties
 // that the format cannot represent.
 func Create(ctx context.Context, location string, spec ndarray.Spec, o *CreateOptions) (*Draft, error) {
-	x := orZero(o)
-	d, err := draft.Create(ctx, location, spec, draft.Options{Overwrite: x.Overwrite, Lock: x.Lock, CreateOptions: tree.CreateOptions{
-		Format: string(x.Format), Sparse: x.Sparse, Plain: x.Plain, InPlace: x.InPlace, Library: x.Library,
-		Stripes: x.Stripes, StripeOf: x.StripeOf, Mappings: x.Mappings, External: x.External,
-	}})
+	d, err := draft.Create(ctx, location, spec, orZero(o).internal())
 	if err != nil {
 		return nil, err
 	}
@@ -107,6 +111,71 @@ func (d *Draft) Commit(ctx context.Context) error { return d.draft.Commit(ctx) }
 // Close discards the draft if it is not committed, and otherwise does nothing. It can therefore
 // always be deferred.
 func (d *Draft) Close() error { return d.draft.Close() }
+
+// TreeDraft is a new file with groups and arrays that is not committed yet. It is written under a
+// temporary name next to its target. Commit moves it to the target atomically.
+//
+// Any number of goroutines may use a TreeDraft and its arrays, as they use an ndarray.Array.
+type TreeDraft struct{ tree *draft.Tree }
+
+// CreateTree starts a new file at location, for which it calls Commit once. Only HDF5 files can be
+// written so; for another format write an HDF5 file and copy it with CopyTree. The format is that of
+// Create. Of the options only Format, Overwrite and Lock apply. With Overwrite the new file replaces
+// an existing one as a whole.
+//
+// It returns ndarray.ErrExists if the file exists and o.Overwrite is not set; ErrParam for a path in
+// the file, an unknown extension or another option; ErrNotFound if the directory is missing; or
+// errors.ErrUnsupported for a URL and another format.
+func CreateTree(ctx context.Context, location string, o *CreateOptions) (*TreeDraft, error) {
+	d, err := draft.CreateTree(ctx, location, orZero(o).internal())
+	if err != nil {
+		return nil, err
+	}
+	return &TreeDraft{d}, nil
+}
+
+// CreateGroup creates a group with attributes. The path "/" is the root, which exists: it adds or
+// replaces attributes of it.
+//
+// It returns ndarray.ErrExists; ErrNotFound if the group above is missing; ErrParam if that is an
+// array, and for an invalid path; errors.ErrUnsupported for an attribute that the format cannot
+// store; ErrClosed after Commit or Close; or the context's error.
+func (d *TreeDraft) CreateGroup(ctx context.Context, path string, attrs ...ndarray.Attr) error {
+	return d.tree.Group(ctx, path, attrs)
+}
+
+// Create creates an array, whose group must exist. spec describes it as for Create of the package.
+// The caller writes the elements, and may close the array when they are complete. Commit closes
+// the others. An array of at most 64 KiB is stored fastest by one Write of all elements.
+//
+// It returns the errors of CreateGroup and of Create of the package. After an error there is no such
+// array.
+func (d *TreeDraft) Create(ctx context.Context, path string, spec ndarray.Spec) (*ndarray.Array, error) {
+	return d.tree.Array(ctx, path, spec)
+}
+
+// AttachScale attaches the array at the path scale to a dimension, counted from 0, of the array at a
+// path, as a dimension scale. The elements of a scale are the coordinates of the dimension. Scales
+// are attached by Commit.
+//
+// It returns ndarray.ErrNotFound for a missing array, ErrShape if the scale does not have one
+// dimension of the same length, ErrParam for an invalid dimension, a scale that has scales, and an
+// array that is a scale, or ErrClosed.
+func (d *TreeDraft) AttachScale(path string, dim int, scale string) error {
+	return d.tree.AttachScale(path, dim, scale)
+}
+
+// Commit closes all arrays, syncs the file to disk and moves it to its target. It waits for calls of
+// the arrays that are running. Later ones return ndarray.ErrClosed.
+//
+// The errors are those of Draft.Commit, of the last writes, and of AttachScale. After an error the
+// target is unchanged, unless the error occurred after the move, and the temporary file is removed.
+// After the context's error the draft is still open.
+func (d *TreeDraft) Commit(ctx context.Context) error { return d.tree.Commit(ctx) }
+
+// Close discards the draft and closes its arrays if it is not committed, and otherwise does nothing.
+// It can therefore always be deferred.
+func (d *TreeDraft) Close() error { return d.tree.Close() }
 
 // EditGroupAttrs removes the attributes in remove from a group, then sets those in set, in place. A
 // program that is killed in the process can leave the file corrupt. A directory of arrays without a

@@ -6,11 +6,12 @@
 // A location is a file, or FILE:/path for an array inside an HDF5 file, a bcolz ctable or a
 // directory of arrays. Open detects the format by content. Create chooses it by
 // CreateOptions.Format or by the extension of the file name, and returns a Draft, which becomes the
-// file only when it is committed. Walk lists the contents of a file or directory, CopyTree copies
-// all of it to another, and Update changes a file atomically. OpenReaderAt, OpenTreeReaderAt and
-// OpenTreeFS read files that are not at a location: uploads, members of archives, embedded files.
-// Package internal/tree/directories documents the layout of directories. The elements of an array
-// are read and written by package ndarray.
+// file only when it is committed. CreateTree does the same for a new HDF5 file with many arrays.
+// Walk lists the contents of a file or directory, CopyTree copies all of it to another, and Update
+// changes a file atomically. OpenReaderAt, OpenTreeReaderAt and OpenTreeFS read files that are not
+// at a location: uploads, members of archives, embedded files. Package internal/tree/directories
+// documents the layout of directories. The elements of an array are read and written by package
+// ndarray.
 //
 // # Concurrency
 //
@@ -29,6 +30,9 @@
 //     the same time in one process. Create of one new file: the first Commit succeeds, and the
 //     others return ndarray.ErrExists, or replace the file if Overwrite is set and it contains one
 //     array.
+//   - CreateTree: like Create of a new file, until Commit or Close of the TreeDraft, whose arrays are
+//     created and written by any number of goroutines. With Overwrite an existing file is replaced
+//     as a whole, and other writers of it wait.
 //   - CopyTree and Recover: like Create with Overwrite, for the target.
 //   - Verify with WriteDigests: the last sidecar remains.
 //

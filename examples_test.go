@@ -166,6 +166,51 @@ func ExampleOpenReaderAt() {
 	// Output: [-11 20 3 4] <nil>
 }
 
+// One file with coordinates and a variable over them. Several goroutines could write the arrays.
+func ExampleCreateTree() {
+	dir := exampleDir()
+	defer os.RemoveAll(dir)
+	ctx := context.Background()
+	file := filepath.Join(dir, "new.h5")
+	draft, err := hyperslab.CreateTree(ctx, file, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer draft.Close() // discards the file if Commit was not called
+	add := func(path string, values []float32, shape ...int64) {
+		a, err := draft.Create(ctx, path, ndarray.Spec{Shape: shape, DType: ndarray.DTypeOf[float32]()})
+		if err != nil {
+			log.Fatal(err)
+		}
+		if err := ndarray.Write(ctx, a, values, ndarray.Whole(shape)); err != nil {
+			log.Fatal(err)
+		}
+	}
+	if err := draft.CreateGroup(ctx, "/model", ndarray.Attr{Name: "title", Value: ndarray.Text("sea")}); err != nil {
+		log.Fatal(err)
+	}
+	add("/model/lat", []float32{10, 20}, 2)
+	add("/model/lon", []float32{5, 6, 7}, 3)
+	add("/model/depth", []float32{1, 2, 3, 4, 5, 6}, 2, 3)
+	for dim, scale := range []string{"/model/lat", "/model/lon"} {
+		if err := draft.AttachScale("/model/depth", dim, scale); err != nil {
+			log.Fatal(err)
+		}
+	}
+	if err := draft.Commit(ctx); err != nil {
+		log.Fatal(err)
+	}
+	for e, err := range hyperslab.Walk(ctx, file, nil) {
+		fmt.Println(e.Path, e.Meta.Shape, e.Meta.AxisNames, err)
+	}
+	// Output:
+	// / [] [] <nil>
+	// /model [] [] <nil>
+	// /model/depth [2 3] [lat lon] <nil>
+	// /model/lat [2] [] <nil>
+	// /model/lon [3] [] <nil>
+}
+
 // The tree of an upload. In a worker process, without InProcess, a program must call Init in main.
 func ExampleOpenTreeReaderAt() {
 	dir := exampleDir()

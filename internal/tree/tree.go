@@ -143,6 +143,9 @@ type Format struct {
 	// Create creates a file or a directory with one array. Nil: it cannot be created alone.
 	Create func(file string, spec ndarray.Spec, o *CreateOptions) (ndarray.Backend, error)
 
+	// Build creates a file for many new arrays. Nil: they are written by Target only.
+	Build func(file string) (Builder, error)
+
 	// Many is set if an existing file receives further arrays and is not replaced.
 	Many bool
 

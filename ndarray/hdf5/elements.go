@@ -269,7 +269,7 @@ func (b *backend) writeStored(ctx context.Context, src []byte, r ndarray.Region,
 	write, whole := b.writeByLibrary, false
 	if s := b.sequence.Load(); s != nil {
 		write, whole = s.writeInOrder, true
-	} else if b.worthWriting(r) {
+	} else if !b.atOnce(r, len(src)) && b.worthWriting(r) {
 		write, whole = b.writeChunks, true
 	}
 	if whole && (b.converted || b.meta.DType.IsNative()) {

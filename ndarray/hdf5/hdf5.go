@@ -64,6 +64,8 @@ type backend struct {
 
 	striped stripes
 
+	fresh atomic.Bool // created and not written yet
+
 	sequence atomic.Pointer[sequence] // nil unless an order of chunks is in progress
 }
 
@@ -258,24 +260,33 @@ func newBackend(f *h5.File, d *h5.Dataset, location string) (*backend, error) {
 	if err != nil {
 		return nil, err
 	}
-	meta, _, err := describe(&info, location)
+	b, err := backendOf(d, &info, location)
 	if err != nil {
 		return nil, err
 	}
-	names, unnamed := dimscale.Names(d, len(meta.Shape))
-	if unnamed == nil {
-		meta.AxisNames = names
+	b.file = f
+	names, unnamed := dimscale.Names(d, len(b.meta.Shape))
+	if b.unnamed = unnamed; unnamed == nil {
+		b.meta.AxisNames = names
 	}
-	if meta.Comment, err = d.Comment(); err != nil {
+	b.meta.Comment, err = d.Comment()
+	return b, err
+}
+
+// backendOf returns the backend of a dataset with the properties in info, without dimension names and
+// comment.
+func backendOf(d *h5.Dataset, info *h5.DatasetInfo, location string) (*backend, error) {
+	meta, _, err := describe(info, location)
+	if err != nil {
 		return nil, err
 	}
-	b := &backend{file: f, dataset: d, stored: info.Datatype, meta: meta, unnamed: unnamed, converted: meta.DType.Size > 0 && converted(meta.DType), address: contiguous(&info), filters: info.Filters, plainEdges: info.PlainEdges}
+	b := &backend{dataset: d, stored: info.Datatype, meta: meta, converted: meta.DType.Size > 0 && converted(meta.DType), address: contiguous(info), filters: info.Filters, plainEdges: info.PlainEdges}
 	add := func(name string) {
 		if name != "." && !slices.Contains(b.elsewhere, name) {
 			b.elsewhere = append(b.elsewhere, name)
 		}
 	}
-	b.files.add(&info)
+	b.files.add(info)
 	for _, m := range info.Mappings {
 		add(m.File)
 	}
@@ -521,7 +532,12 @@ func createIn(f *h5.File, object, location string, spec ndarray.Spec, co *Create
 			return nil, err
 		}
 	}
-	b, err := newBackend(nil, d, location)
+	var b *backend
+	if info := createdInfo(t, spec, o, co); info != nil {
+		b, err = newBackendOf(d, info, spec, location)
+	} else {
+		b, err = newBackend(nil, d, location)
+	}
 	if st != nil && err == nil {
 		b.striped.created, b.meta.ChunkShape = st, o.ChunkShape
 	}

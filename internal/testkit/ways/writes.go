@@ -13,6 +13,8 @@ import (
 	"strings"
 	"testing"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
@@ -24,6 +26,12 @@ func Writes(t testing.TB, reference *Reference) []Way {
 	return []Way{
 		{Name: "Create", Whole: true, Formats: []string{"b2nd", "bcolz", "caterva"}, Start: Stateless(func(ctx context.Context, a *Array, _ ndarray.Region, dst []byte) error {
 			return a.create(ctx, filepath.Join(dir, "create"+filepath.Ext(a.File.Name)), reference, dst)
+		})},
+		{Name: "CreateTree", Whole: true, Formats: []string{"hdf5"}, Start: Stateless(func(ctx context.Context, a *Array, _ ndarray.Region, dst []byte) error {
+			return a.createTree(ctx, filepath.Join(dir, "tree.h5"), reference, dst, false)
+		})},
+		{Name: "CreateTree in parts", Whole: true, Formats: []string{"hdf5"}, Start: Stateless(func(ctx context.Context, a *Array, _ ndarray.Region, dst []byte) error {
+			return a.createTree(ctx, filepath.Join(dir, "parts.h5"), reference, dst, true)
 		})},
 		{Name: "Write", Formats: []string{"hdf5", "b2nd", "bcolz", "caterva"}, Start: changing(reference, func(ctx context.Context, location string, a *Array, r ndarray.Region) error {
 			return open(ctx, location, func(x *ndarray.Array) error {
@@ -123,6 +131,67 @@ func (a *Array) create(ctx context.Context, to string, reference *Reference, dst
 		return err
 	}
 	return a.readBy(reference, to, dst)
+}
+
+// createTree writes the elements to a new file with an array with the same path and properties: at
+// once, or chunk by chunk in several goroutines, while other arrays are written.
+func (a *Array) createTree(ctx context.Context, to string, reference *Reference, dst []byte, parts bool) (err error) {
+	if a.Cells() {
+		return ErrForm // the reference library reads strings, not cells
+	}
+	x, err := hyperslab.Open(ctx, a.Location(), nil)
+	if err != nil {
+		return err
+	}
+	spec := x.Meta().Spec()
+	if err := x.Close(); err != nil {
+		return err
+	}
+	d, err := hyperslab.CreateTree(ctx, to, &hyperslab.CreateOptions{Overwrite: true})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, d.Close(), os.RemoveAll(to)) }()
+	group := ""
+	for name := range strings.SplitSeq(strings.Trim(filepath.ToSlash(filepath.Dir(a.Path)), "/"), "/") {
+		if name == "" {
+			continue
+		}
+		if group += "/" + name; d.CreateGroup(ctx, group) != nil {
+			return fmt.Errorf("group %s", group)
+		}
+	}
+	y, err := d.Create(ctx, a.Path, spec)
+	if err != nil {
+		return err
+	}
+	err = unchanged(a.Want, func(src []byte) error {
+		if !parts {
+			return y.Write(ctx, src, ndarray.Whole(spec.Shape))
+		}
+		return a.writeParts(ctx, d, y)
+	})
+	if err = errors.Join(err, d.Commit(ctx)); err != nil {
+		return err
+	}
+	return a.readBy(reference, to, dst)
+}
+
+// writeParts writes the chunks of an array in goroutines, and another array of the draft beside it.
+func (a *Array) writeParts(ctx context.Context, d *hyperslab.TreeDraft, x *ndarray.Array) error {
+	var g errgroup.Group
+	g.SetLimit(3)
+	g.Go(func() error {
+		other, err := d.Create(ctx, "/other", ndarray.Spec{Shape: []int64{100}, DType: ndarray.DTypeOf[int8]()})
+		if err != nil {
+			return err
+		}
+		return errors.Join(other.Write(ctx, bytes.Repeat([]byte{dirty}, 100), ndarray.Whole(other.Shape())), other.Close())
+	})
+	for r := range x.ChunkRegions() {
+		g.Go(func() error { return x.Write(ctx, a.region(r), r) })
+	}
+	return g.Wait()
 }
 
 // readBy fills dst with the elements of the array in a copy of its file, as the reference library

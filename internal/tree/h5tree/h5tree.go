@@ -37,6 +37,7 @@ func Format() tree.Format {
 		Create: func(file string, spec ndarray.Spec, o *tree.CreateOptions) (ndarray.Backend, error) {
 			return hdf5.Create(file, o.Path, spec, Creation(o))
 		},
+		Build:     build,
 		Many:      true,
 		EditGroup: editGroup,
 	}
