@@ -119,12 +119,12 @@ func (d *Draft) Close() error { return d.draft.Close() }
 type TreeDraft struct{ tree *draft.Tree }
 
 // CreateTree starts a new file at location, for which it calls Commit once. Only HDF5 files can be
-// written so; for another format write an HDF5 file and copy it with CopyTree. The format is that of
-// Create. Of the options only Format, Overwrite and Lock apply. With Overwrite the new file replaces
-// an existing one as a whole.
+// written so; for another format write an HDF5 file and copy it with CopyTree. The format is that
+// of Create. Of the options only Format, Overwrite and Lock apply. With Overwrite the new file
+// replaces an existing one as a whole.
 //
-// It returns ndarray.ErrExists if the file exists and o.Overwrite is not set; ErrParam for a path in
-// the file, an unknown extension or another option; ErrNotFound if the directory is missing; or
+// It returns ndarray.ErrExists if the file exists and o.Overwrite is not set; ErrParam for a path
+// in the file, an unknown extension or another option; ErrNotFound if the directory is missing; or
 // errors.ErrUnsupported for a URL and another format.
 func CreateTree(ctx context.Context, location string, o *CreateOptions) (*TreeDraft, error) {
 	d, err := draft.CreateTree(ctx, location, orZero(o).internal())
@@ -148,15 +148,15 @@ func (d *TreeDraft) CreateGroup(ctx context.Context, path string, attrs ...ndarr
 // The caller writes the elements, and may close the array when they are complete. Commit closes
 // the others. An array of at most 64 KiB is stored fastest by one Write of all elements.
 //
-// It returns the errors of CreateGroup and of Create of the package. After an error there is no such
-// array.
+// It returns the errors of CreateGroup and of Create of the package. After an error there is no
+// such array.
 func (d *TreeDraft) Create(ctx context.Context, path string, spec ndarray.Spec) (*ndarray.Array, error) {
 	return d.tree.Array(ctx, path, spec)
 }
 
-// AttachScale attaches the array at the path scale to a dimension, counted from 0, of the array at a
-// path, as a dimension scale. The elements of a scale are the coordinates of the dimension. Scales
-// are attached by Commit.
+// AttachScale attaches the array at the path scale to a dimension, counted from 0, of the array at
+// a path, as a dimension scale. The elements of a scale are the coordinates of the dimension.
+// Scales are attached by Commit.
 //
 // It returns ndarray.ErrNotFound for a missing array, ErrShape if the scale does not have one
 // dimension of the same length, ErrParam for an invalid dimension, a scale that has scales, and an
@@ -165,16 +165,16 @@ func (d *TreeDraft) AttachScale(path string, dim int, scale string) error {
 	return d.tree.AttachScale(path, dim, scale)
 }
 
-// Commit closes all arrays, syncs the file to disk and moves it to its target. It waits for calls of
-// the arrays that are running. Later ones return ndarray.ErrClosed.
+// Commit closes all arrays, syncs the file to disk and moves it to its target. It waits for calls
+// of the arrays that are running. Later ones return ndarray.ErrClosed.
 //
 // The errors are those of Draft.Commit, of the last writes, and of AttachScale. After an error the
 // target is unchanged, unless the error occurred after the move, and the temporary file is removed.
 // After the context's error the draft is still open.
 func (d *TreeDraft) Commit(ctx context.Context) error { return d.tree.Commit(ctx) }
 
-// Close discards the draft and closes its arrays if it is not committed, and otherwise does nothing.
-// It can therefore always be deferred.
+// Close discards the draft and closes its arrays if it is not committed, and otherwise does
+// nothing. It can therefore always be deferred.
 func (d *TreeDraft) Close() error { return d.tree.Close() }
 
 // EditGroupAttrs removes the attributes in remove from a group, then sets those in set, in place. A

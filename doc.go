@@ -30,9 +30,9 @@
 //     the same time in one process. Create of one new file: the first Commit succeeds, and the
 //     others return ndarray.ErrExists, or replace the file if Overwrite is set and it contains one
 //     array.
-//   - CreateTree: like Create of a new file, until Commit or Close of the TreeDraft, whose arrays are
-//     created and written by any number of goroutines. With Overwrite an existing file is replaced
-//     as a whole, and other writers of it wait.
+//   - CreateTree: like Create of a new file, until Commit or Close of the TreeDraft, whose arrays
+//     are created and written by any number of goroutines. With Overwrite an existing file is
+//     replaced as a whole, and other writers of it wait.
 //   - CopyTree and Recover: like Create with Overwrite, for the target.
 //   - Verify with WriteDigests: the last sidecar remains.
 //

@@ -157,21 +157,22 @@ func OpenTree(ctx context.Context, location string, o *OpenOptions) (*Tree, erro
 	return newTree(opened.Open(ctx, location, o.internal()))
 }
 
-// OpenTreeReaderAt returns the tree in size bytes that r reads, for example an upload or a member of
-// an archive. name is the name of the file in messages. All formats that are one file can be read:
-// HDF5, a Blosc2 frame, a container in one file (.b2z, .b2e) and .npy.
+// OpenTreeReaderAt returns the tree in size bytes that r reads, for example an upload or a member
+// of an archive. name is the name of the file in messages. All formats that are one file can be
+// read: HDF5, a Blosc2 frame, a container in one file (.b2z, .b2e) and .npy.
 //
 // A trusted tree, without o.Untrusted, is read from r when its elements are needed, by several
 // goroutines at the same time. Nothing is copied, and r must stay open until Close. An HDF5 file
 // that refers to other files is read without them: their elements are errors.ErrUnsupported.
 //
-// An untrusted tree is first copied into memory, at most Untrusted.MaxCopy bytes, so that the checked
-// bytes are the ones that are read. No file is written, except outside of Linux. If r is an *os.File
-// of size bytes, the file is read in place. Afterwards r may be closed.
+// An untrusted tree is first copied into memory, at most Untrusted.MaxCopy bytes, so that the
+// checked bytes are the ones that are read. No file is written, except outside of Linux. If r is an
+// *os.File of size bytes, the file is read in place. Afterwards r may be closed.
 //
 // It uses o.Metadata and o.Untrusted, and returns ndarray.ErrParam if another option is set, for a
-// nil r and for a negative size. It returns the errors of OpenTree and of r, ndarray.ErrCorrupt if r ends before size bytes, and io.ErrNoProgress if a read returns neither
-// bytes nor an error; methods of the Tree and its arrays return the same errors.
+// nil r and for a negative size. It returns the errors of OpenTree and of r, ndarray.ErrCorrupt if
+// r ends before size bytes, and io.ErrNoProgress if a read returns neither bytes nor an error;
+// methods of the Tree and its arrays return the same errors.
 func OpenTreeReaderAt(ctx context.Context, r io.ReaderAt, size int64, name string, o *OpenOptions) (*Tree, error) {
 	return newTree(opened.ReaderTree(ctx, r, size, name, o.internal()))
 }

@@ -205,7 +205,8 @@ func TestTreeDraft_Close(t *testing.T) {
 	require.Equal(t, []string{"f.h5"}, filetest.Entries(t, dir))
 }
 
-// TestTreeDraft_concurrent writes arrays by several goroutines, some of which write until the commit.
+// TestTreeDraft_concurrent writes arrays by several goroutines, some of which write until the
+// commit.
 func TestTreeDraft_concurrent(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "f.h5")
 	d := createTree(t, file, nil)

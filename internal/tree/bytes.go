@@ -84,8 +84,8 @@ func (s *Source) known() (*Source, error) {
 	return s, nil
 }
 
-// FS returns the Source of the file or the directory with a name in a file system. Files that are no
-// io.ReaderAt are read into memory when they are opened, at most the default of
+// FS returns the Source of the file or the directory with a name in a file system. Files that are
+// no io.ReaderAt are read into memory when they are opened, at most the default of
 // format.Limits.Copy.
 //
 // The bytes of an untrusted Source are copied as by Reader, a directory with all files below it. If
@@ -209,8 +209,8 @@ func Archived(f *os.File, name string, trust *Trust) (*Source, error) {
 // IsArchive reports whether the Source is a directory in an archive, whose file is OS.
 func (s *Source) IsArchive() bool { return s.File == nil && s.OS != nil && s.Path == "" }
 
-// Files returns the files of a directory of arrays, which may change. Each of them is checked when it
-// is opened.
+// Files returns the files of a directory of arrays, which may change. Each of them is checked when
+// it is opened.
 func (s *Source) Files(ctx context.Context) (fs.FS, error) {
 	if s.Path != "" {
 		return regularfile.Dir(s.Path), nil

@@ -60,13 +60,13 @@ func (o *CreateOptions) Check(has Creates) error {
 	return nil
 }
 
-// Builder writes the objects of a new file. Its methods are called one at a time. Paths are those of
-// Tree, and the group of an object exists.
+// Builder writes the objects of a new file. Its methods are called one at a time. Paths are those
+// of Tree, and the group of an object exists.
 type Builder interface {
 	// Group creates a group with attributes. The root exists, and gets the attributes.
 	Group(path string, attrs []ndarray.Attr) error
-	// Array creates an array, which is closed before the file. name is that of the array in messages.
-	// After an error there is no array.
+	// Array creates an array, which is closed before the file. name is that of the array in
+	// messages. After an error there is no array.
 	Array(path, name string, spec ndarray.Spec) (ndarray.Backend, error)
 	// Scales attaches dimension scales to an array. All arrays are closed.
 	Scales(path string, axes []dimscale.Axis) error

@@ -273,8 +273,8 @@ func newBackend(f *h5.File, d *h5.Dataset, location string) (*backend, error) {
 	return b, err
 }
 
-// backendOf returns the backend of a dataset with the properties in info, without dimension names and
-// comment.
+// backendOf returns the backend of a dataset with the properties in info, without dimension names
+// and comment.
 func backendOf(d *h5.Dataset, info *h5.DatasetInfo, location string) (*backend, error) {
 	meta, _, err := describe(info, location)
 	if err != nil {
@@ -411,14 +411,8 @@ const mostComment = 65534
 // Check returns the errors that Create would return for spec, without creating anything: the errors
 // of spec.Validate, ErrParam, or errors.ErrUnsupported.
 func Check(object string, spec ndarray.Spec) error {
-	if err := spec.Validate(); err != nil {
+	if err := checkNamed(object, spec); err != nil {
 		return err
-	}
-	if absolute(object) == "/" || strings.IndexByte(object, 0) >= 0 {
-		return fmt.Errorf("%w: dataset name %q", ndarray.ErrParam, object)
-	}
-	if n := len(spec.Comment); n > mostComment {
-		return fmt.Errorf("%w: a comment of %d bytes, an object header holds %d", errors.ErrUnsupported, n, mostComment)
 	}
 	if _, err := toDatatype(spec.DType); err != nil {
 		return err
@@ -428,6 +422,20 @@ func Check(object string, spec ndarray.Spec) error {
 	}
 	_, err := toAttributes(spec.Attrs)
 	return err
+}
+
+// checkNamed returns the errors of Check that createIn does not find before it changes the file.
+func checkNamed(object string, spec ndarray.Spec) error {
+	if err := spec.Validate(); err != nil {
+		return err
+	}
+	if absolute(object) == "/" || strings.IndexByte(object, 0) >= 0 {
+		return fmt.Errorf("%w: dataset name %q", ndarray.ErrParam, object)
+	}
+	if n := len(spec.Comment); n > mostComment {
+		return fmt.Errorf("%w: a comment of %d bytes, an object header holds %d", errors.ErrUnsupported, n, mostComment)
+	}
+	return nil
 }
 
 // CreateIn creates a dataset called object and its parent groups in an open file. It works like
@@ -441,7 +449,7 @@ func CreateIn(f *h5.File, object string, spec ndarray.Spec, o *CreateOptions) (n
 	if location == "" {
 		location = join(f.Path(), object)
 	}
-	if err := Check(object, spec); err != nil {
+	if err := checkNamed(object, spec); err != nil {
 		return nil, ndarray.Wrap("create", location, err)
 	}
 	b, err := createIn(f, object, location, spec, o)
@@ -533,8 +541,8 @@ func createIn(f *h5.File, object, location string, spec ndarray.Spec, co *Create
 		}
 	}
 	var b *backend
-	if info := createdInfo(t, spec, o, co); info != nil {
-		b, err = newBackendOf(d, info, spec, location)
+	if known(t, o, co) {
+		b, err = createdBackend(d, t, spec, o, location)
 	} else {
 		b, err = newBackend(nil, d, location)
 	}

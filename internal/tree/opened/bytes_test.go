@@ -31,8 +31,8 @@ func (f readerFunc) ReadAt(p []byte, off int64) (int, error) { return f(p, off) 
 
 var errDisk = errors.New("disk on fire")
 
-// brokenReaders are readers of b that work before the offset from. want is their error, or nil if all
-// elements must be read.
+// brokenReaders are readers of b that work before the offset from. want is their error, or nil if
+// all elements must be read.
 var brokenReaders = map[string]struct {
 	reader func(b []byte, from int64) readerFunc
 	want   error
