@@ -232,6 +232,7 @@ var methods = []method{
 	{"Read of 1 worker", withWorkers(1), false, false},
 	{"Read of 2 workers", withWorkers(2), false, false},
 	{"ReadAs", readAs, false, false},
+	{"Records and Rows", iterate, false, false},
 	{"Take of a span", take(spans), false, false},
 	{"Take with steps", take(steps), false, false},
 	{"Take of lists", take(lists), false, false},

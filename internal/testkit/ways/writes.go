@@ -47,6 +47,18 @@ func Writes(t testing.TB, reference *Reference) []Way {
 				return unchanged(tail, func(src []byte) error { return x.Append(ctx, 0, src) })
 			})
 		})},
+		{Name: "appendRecords", Whole: true, Formats: []string{"hdf5", "b2nd", "bcolz", "caterva"}, Start: changing(reference, func(ctx context.Context, location string, a *Array, _ ndarray.Region) error {
+			if len(a.Shape) != 1 || a.Cells() {
+				return ErrForm
+			}
+			return open(ctx, location, func(x *ndarray.Array) error {
+				tail, err := shorten(ctx, x, a)
+				if err != nil || tail == nil {
+					return err
+				}
+				return unchanged(tail, func(src []byte) error { return appendRecords(ctx, x, src) })
+			})
+		})},
 	}
 }
 
