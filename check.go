@@ -197,23 +197,25 @@ type RecoverOptions struct {
 	Time     time.Duration // time limit of the worker; default 2 minutes plus 1 second for each MiB of the corrupt file
 }
 
-// RecoverReport is the result of Recover.
+// RecoverReport is the result of Recover. In JSON it has the keys of hyperslab.recover/2 without
+// schema and seconds.
 type RecoverReport struct {
-	Source, Destination string
-	Format              Format
+	Source      string `json:"source"`
+	Destination string `json:"target"`
+	Format      Format `json:"format"`
 
-	Arrays      int64 // arrays in the new file
-	Chunks      int64 // chunks in the new file with elements of the old one
-	Certain     int64 // of these, chunks whose values and location a checksum or redundant structure confirms
-	Unverified  int64 // of these, chunks that decode in a valid location, without a checksum of the values
-	Guessed     int64 // of these, chunks whose values or location are only likely
-	Lost        int64 // chunks whose elements are now fill values
-	LostObjects int64 // arrays and attributes that are not in the new file
+	Arrays      int64 `json:"arrays"`       // arrays in the new file
+	Chunks      int64 `json:"chunks"`       // chunks in the new file with elements of the old one
+	Certain     int64 `json:"certain"`      // of these, chunks whose values and location a checksum or redundant structure confirms
+	Unverified  int64 `json:"unverified"`   // of these, chunks that decode in a valid location, without a checksum of the values
+	Guessed     int64 `json:"guessed"`      // of these, chunks whose values or location are only likely
+	Lost        int64 `json:"lost"`         // chunks whose elements are now fill values
+	LostObjects int64 `json:"lost_objects"` // arrays and attributes that are not in the new file
 
-	Findings    []Finding // errors in the file and their effects; at most RecoverOptions.MaxFindings
-	NumFindings int64     // number of all findings
+	Findings    []Finding `json:"findings"`     // errors in the file and their effects; at most RecoverOptions.MaxFindings
+	NumFindings int64     `json:"num_findings"` // number of all findings
 
-	Complete bool // everything is in the new file, certain or unverified
+	Complete bool `json:"whole"` // everything is in the new file, certain or unverified
 }
 
 // Recover writes the recoverable contents of the corrupt file src to a new file dst of the same
@@ -269,12 +271,13 @@ type RepairOptions struct {
 }
 
 // RepairPlan is a list of changes after which the reference library reads an HDF5 file. A program
-// may store a plan and apply it later.
+// may store a plan and apply it later. In JSON it has the keys of hyperslab.repair/1 without
+// schema, source, target and seconds.
 type RepairPlan struct {
-	Size    int64          // bytes of the file
-	Digest  string         // SHA-256 of the file, in hexadecimal
-	Result  string         // SHA-256 of the file with the changes
-	Changes []RepairChange // sorted by offset, without overlap; empty if the file needs no repair
+	Size    int64          `json:"size"`            // bytes of the file
+	Digest  string         `json:"sha256"`          // SHA-256 of the file, in hexadecimal
+	Result  string         `json:"repaired_sha256"` // SHA-256 of the file with the changes
+	Changes []RepairChange `json:"changes"`         // sorted by offset, without overlap; empty if the file needs no repair
 }
 
 // RepairChange replaces bytes of a file.

@@ -38,11 +38,11 @@ type CompareOptions struct {
 	Prepare func(a, b *ndarray.Array, workers *int) error
 }
 
-// CompareReport is the result of Compare.
+// CompareReport is the result of Compare. In JSON it has keys of hyperslab.difftree/1.
 type CompareReport struct {
-	Compared    int          // pairs of objects that were compared
-	Differences []Difference // in the order of paths
-	NotCompared []Problem    // pairs of which one object cannot be read
+	Compared    int          `json:"compared"`     // pairs of objects that were compared
+	Differences []Difference `json:"different"`    // in the order of paths
+	NotCompared []Problem    `json:"not_compared"` // pairs of which one object cannot be read
 }
 
 // Difference is a path at which two locations differ.

@@ -67,21 +67,25 @@ type Problem struct {
 
 func (p Problem) String() string { return fmt.Sprintf("%s: %s: %v", p.Path, p.What, p.Err) }
 
-// TreeStats are the statistics of CopyTree, also of a dry run.
+// TreeStats are the statistics of CopyTree, also of a dry run. In JSON the counts have the keys of
+// hyperslab.convert.tree/1, and a Problem is an object.
 type TreeStats struct {
-	Groups, Arrays, Links, Attrs int
-	Types                        int       // committed datatypes
-	Bytes                        int64     // of elements, in memory
-	Lost                         []Problem // accepted losses
-	Refused                      []Problem // losses that are not accepted; no target was written
-	Unreadable                   []Problem // objects left out by SkipUnreadable
+	Groups     int       `json:"groups"`
+	Arrays     int       `json:"arrays"`
+	Links      int       `json:"links"`
+	Attrs      int       `json:"attributes"`
+	Types      int       `json:"types"`      // committed datatypes
+	Bytes      int64     `json:"bytes"`      // of elements, in memory
+	Lost       []Problem `json:"lost"`       // accepted losses
+	Refused    []Problem `json:"refused"`    // losses that are not accepted; no target was written
+	Unreadable []Problem `json:"unreadable"` // objects left out by SkipUnreadable
 
 	// Changes lists changes that are reported but need no acceptance: comments of HDF5 and types of
 	// attributes that the target does not have, user blocks, dimension scales outside of the tree,
 	// compression that can be read but not written, references to deleted objects, attributes of
 	// references that become strings, and layouts, allocation times and creation orders of links of
 	// HDF5 that differ from the default and that the target does not have.
-	Changes []Problem
+	Changes []Problem `json:"changes"`
 }
 
 // CopyTree copies a tree to a new HDF5 file, a new bcolz ctable, or a new TreeStore (.b2z or .b2d)

@@ -413,3 +413,9 @@ func ExampleWriteFile() {
 	fmt.Printf("%q %v\n", upload.String()[1:4], err)
 	// Output: "HDF" <nil>
 }
+
+func ExampleMarshalAttrs() {
+	b, err := hyperslab.MarshalAttrs(ndarray.Attrs{List: []ndarray.Attr{{Name: "depth", Value: ndarray.Vector(1.5, 2)}}})
+	fmt.Println(string(b), err)
+	// Output: {"attributes":[{"name":"depth","dtype":"<f8","shape":[2],"value":[1.5,2]}],"unsupported_attributes":[]} <nil>
+}

@@ -66,7 +66,8 @@ func dtypeFor(t reflect.Type, stored string) (DType, error) {
 		return SubArrayOf(base, dims...), nil
 	case reflect.Struct:
 		if t == reflect.TypeFor[time.Time]() {
-			return DType{}, fmt.Errorf("%w: a time.Time needs its stored type in the tag of a field, for example `nd:\"NAME,unix[us]\"` or `nd:\"NAME,<M8[us]\"`", ErrType)
+			return DType{}, fmt.Errorf("%w: a time.Time needs its stored type in the tag of a field, for example %s or %s", ErrType,
+				"`nd:\"NAME,unix[us]\"`", "`nd:\"NAME,<M8[us]\"`")
 		}
 		var fields []Field
 		for _, f := range structFields(t) {
@@ -90,7 +91,8 @@ func dtypeFor(t reflect.Type, stored string) (DType, error) {
 	}
 	switch t.Kind() {
 	case reflect.String:
-		return DType{}, fmt.Errorf("%w: a string needs its stored type in the tag of a field, for example `nd:\"NAME,S16\"` for at most 16 bytes or `nd:\"NAME,string\"`", ErrType)
+		return DType{}, fmt.Errorf("%w: a string needs its stored type in the tag of a field, for example %s for at most 16 bytes or %s",
+			ErrType, "`nd:\"NAME,S16\"`", "`nd:\"NAME,string\"`")
 	case reflect.Int, reflect.Uint:
 		return DType{}, fmt.Errorf("%w: Go %v has no fixed size: want %v32 or %v64", ErrType, t, t.Kind(), t.Kind())
 	}

@@ -5,6 +5,7 @@ package ndarray
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -56,18 +57,46 @@ func (c *Comparison) Equal() bool {
 	return c.SameShape && c.SameDType && c.NumDiffs == 0 && len(c.Attrs) == 0
 }
 
+// MarshalJSON implements json.Marshaler with the keys of hyperslab.diff/1 (docs/json.md), without
+// those of the command: schema, a, b, excluded_attributes, encoding_a, encoding_b and seconds.
+func (c Comparison) MarshalJSON() ([]byte, error) {
+	shape := func(m Meta) []int64 {
+		if m.Null {
+			return nil
+		}
+		return append([]int64{}, m.Shape...)
+	}
+	return json.Marshal(struct {
+		Same           bool             `json:"same"`
+		ShapeA         []int64          `json:"shape_a"`
+		ShapeB         []int64          `json:"shape_b"`
+		SameShape      bool             `json:"same_shape"`
+		DTypeA         string           `json:"dtype_a"`
+		DTypeB         string           `json:"dtype_b"`
+		SameDType      bool             `json:"same_dtype"`
+		ValuesCompared bool             `json:"values_compared"`
+		NumElems       int64            `json:"elements"`
+		NumDiffs       int64            `json:"different"`
+		Diffs          []Difference     `json:"first"`
+		Attrs          []AttrDifference `json:"attributes"`
+	}{c.Equal(), shape(c.A), shape(c.B), c.SameShape, c.A.DType.String(), c.B.DType.String(), c.SameDType, c.ValuesCompared, c.NumElems,
+		c.NumDiffs, append([]Difference{}, c.Diffs...), append([]AttrDifference{}, c.Attrs...)})
+}
+
 // Difference is one element that differs.
 type Difference struct {
-	Index []int64
-	A, B  string // by FormatElement
+	Index []int64 `json:"index"`
+	A     string  `json:"a"` // by FormatElement
+	B     string  `json:"b"`
 }
 
 // AttrDifference is one attribute that differs. Attributes of an object that cannot be listed have
 // the name "", and A and B are the reasons.
 type AttrDifference struct {
-	Name        string
-	Unsupported bool   // both have it, in types that cannot be compared, or it cannot be read
-	A, B        string // type and value, "" where missing
+	Name        string `json:"name"`
+	Unsupported bool   `json:"unsupported"` // both have it, in types that cannot be compared, or it cannot be read
+	A           string `json:"a,omitempty"` // type and value, "" where missing
+	B           string `json:"b,omitempty"`
 }
 
 // Compare compares a with b: shape, element type, every element, and attributes. It does not

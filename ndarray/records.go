@@ -46,14 +46,13 @@ func Records[T any](ctx context.Context, a *Array) iter.Seq2[T, error] {
 }
 
 // Rows yields the rows of an array of two dimensions in batches of n rows, converted to T as by
-// ReadAs. The last batch may have fewer rows. With n 0 it chooses batches of about 4 MiB. The rows of
-// a batch are views of one buffer, which the next batch overwrites. Rows reads at least one row of
-// chunks at a time, so that small batches decode a chunk at most twice.
+// ReadAs. The last batch may have fewer rows. With n 0 it chooses batches of about 4 MiB. The rows
+// of a batch are views of one buffer, which the next batch overwrites. Rows reads at least one row
+// of chunks at a time, so that small batches decode a chunk at most twice.
 //
 // An error ends the loop and is yielded once, last: ErrShape for another number of dimensions,
-// ErrParam for a negative n, ErrSize if the buffer takes more than 4 GiB, or an error of ReadAs. The
-// loop may end at any batch. Several loops
-// may run at the same time, each with its own buffer.
+// ErrParam for a negative n, ErrSize if the buffer takes more than 4 GiB, or an error of ReadAs.
+// The loop may end at any batch. Several loops may run at the same time, each with its own buffer.
 func Rows[T any](ctx context.Context, a *Array, n int) iter.Seq2[[][]T, error] {
 	return func(yield func([][]T, error) bool) {
 		m := a.m()
@@ -91,8 +90,8 @@ func Rows[T any](ctx context.Context, a *Array, n int) iter.Seq2[[][]T, error] {
 	}
 }
 
-// rowsAtOnce returns the number of rows that are read at a time, a multiple of the number of rows of
-// a batch, which it also returns. n is 0 or that number.
+// rowsAtOnce returns the number of rows that are read at a time, a multiple of the number of rows
+// of a batch, which it also returns. n is 0 or that number.
 func rowsAtOnce(m *Meta, n int64) (atOnce, batch int64) {
 	rows := max(m.Shape[0], 1)
 	size := cmp.Or(int64(m.DType.Size), 64)

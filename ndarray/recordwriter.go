@@ -34,8 +34,8 @@ type RecordWriter[T any] struct {
 	closed bool
 }
 
-// NewRecordWriter returns a RecordWriter for an array that is open for writing. ctx applies to all of
-// its writes. T must match the array's element type as in Write. The array must stay open until
+// NewRecordWriter returns a RecordWriter for an array that is open for writing. ctx applies to all
+// of its writes. T must match the array's element type as in Write. The array must stay open until
 // Close. Without chunks, records are written in blocks of about 4 MiB.
 //
 // It returns ErrShape for another number of dimensions, ErrType, ErrReadOnly, and ErrParam for a
@@ -55,7 +55,8 @@ func NewRecordWriter[T any](ctx context.Context, a *Array, o *RecordWriterOption
 	case m.ReadOnly:
 		return nil, a.wrap(op, ErrReadOnly)
 	case w.options.Count < 0 || w.options.Interval < 0:
-		return nil, a.wrap(op, fmt.Errorf("%w: options: got Count %d and Interval %v, want at least 0", ErrParam, w.options.Count, w.options.Interval))
+		return nil, a.wrap(op, fmt.Errorf("%w: options: got Count %d and Interval %v, want at least 0", ErrParam, w.options.Count,
+			w.options.Interval))
 	}
 	w.chunk = max(grid.SlabBytes/cmp.Or(int64(m.DType.Size), 64), 1)
 	if m.ChunkShape != nil {
@@ -67,10 +68,10 @@ func NewRecordWriter[T any](ctx context.Context, a *Array, o *RecordWriterOption
 // Append adds records, and writes those that fill chunks. Until they are written, the caller must
 // not change the slices in them.
 //
-// It returns ErrClosed after Close, or the error of a write: of this call, or of an earlier write by
-// any call or by the timer. After an error of a write the RecordWriter accepts no more records. The
-// message contains the number of records that are not written; those of the failed write can be in
-// the array in part.
+// It returns ErrClosed after Close, or the error of a write: of this call, or of an earlier write
+// by any call or by the timer. After an error of a write the RecordWriter accepts no more records.
+// The message contains the number of records that are not written; those of the failed write can be
+// in the array in part.
 func (w *RecordWriter[T]) Append(records ...T) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -90,8 +91,8 @@ func (w *RecordWriter[T]) Append(records ...T) error {
 	return nil
 }
 
-// Flush writes all records to the array, as Array.Append does. The last chunk, if it is not full, is
-// compressed again later. It returns the errors of Append.
+// Flush writes all records to the array, as Array.Append does. The last chunk, if it is not full,
+// is compressed again later. It returns the errors of Append.
 func (w *RecordWriter[T]) Flush() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()

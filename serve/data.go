@@ -301,8 +301,8 @@ func convert(dst []byte, to ndarray.DType, src []byte, from ndarray.DType) error
 	return nil
 }
 
-// text returns the elements as JSON, a scalar as one element, or as CSV, with a line for each row of
-// the last dimension.
+// text returns the elements as JSON, a scalar as one element, or as CSV, with a line for each row
+// of the last dimension.
 func (e *elements) text(ctx context.Context, shape []int64, d ndarray.DType, q *request) ([]byte, error) {
 	n := len(e.strs)
 	if d.Size > 0 {

@@ -4,9 +4,7 @@
 package serve
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -136,7 +134,7 @@ func tooLarge(limit int64) error {
 // jsonBody encodes a document. encoding/json would escape <, > and &, which is not necessary in a
 // response with nosniff.
 func jsonBody(doc any, limit int64) (response, error) {
-	body, err := marshal(doc)
+	body, err := jsonform.Marshal(doc)
 	if err != nil {
 		return response{}, err
 	}
@@ -172,21 +170,12 @@ type datasetPart struct {
 func (e entity) MarshalJSON() ([]byte, error) {
 	type plain entity
 	if e.Dataset == nil {
-		return marshal(plain(e))
+		return jsonform.Marshal(plain(e))
 	}
-	return marshal(struct {
+	return jsonform.Marshal(struct {
 		plain
 		*datasetPart
 	}{plain(e), e.Dataset})
-}
-
-// marshal is json.Marshal without the escapes for HTML.
-func marshal(v any) ([]byte, error) {
-	var out bytes.Buffer
-	enc := json.NewEncoder(&out)
-	enc.SetEscapeHTML(false)
-	err := enc.Encode(jsonform.Named(v))
-	return bytes.TrimSuffix(out.Bytes(), []byte("\n")), err
 }
 
 type filterDoc struct {

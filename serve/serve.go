@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/hyperslab/hyperslab"
+	"github.com/hyperslab/hyperslab/internal/elements/jsonform"
 )
 
 // Options are the options of New. Nil means the zero value.
@@ -215,7 +216,7 @@ func (h *Handler) root(w http.ResponseWriter, r *http.Request) {
 // problem writes an error in the form of h5grove.
 func (h *Handler) problem(w http.ResponseWriter, err error) {
 	p := problemOf(err)
-	body, err := marshal(map[string]string{"message": strings.ToValidUTF8(p.Message, "\uFFFD")})
+	body, err := jsonform.Marshal(map[string]string{"message": strings.ToValidUTF8(p.Message, "\uFFFD")})
 	if err != nil {
 		body = []byte(`{"message":"internal error"}`)
 	}

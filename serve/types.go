@@ -9,6 +9,7 @@ import (
 
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/h5/h5value"
+	"github.com/hyperslab/hyperslab/internal/elements/jsonform"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -64,7 +65,7 @@ func (m members) MarshalJSON() ([]byte, error) {
 			out = append(out, ',')
 		}
 		for _, part := range []any{x.name, x.value} {
-			b, err := marshal(part)
+			b, err := jsonform.Marshal(part)
 			if err != nil {
 				return nil, err
 			}

@@ -53,8 +53,8 @@ type Variable struct {
 
 // Warning is an attribute without effect, because its value is broken or contradicts another one.
 type Warning struct {
-	Attribute string
-	Problem   string // for example "got a string, want a number"
+	Attribute string `json:"attribute"`
+	Problem   string `json:"problem"` // for example "got a string, want a number"
 }
 
 func (w Warning) Error() string { return "attribute " + w.Attribute + ": " + w.Problem }

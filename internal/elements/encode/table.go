@@ -81,9 +81,9 @@ func Header(m ndarray.Meta, o *Table) string {
 	return fmt.Sprintf("%q %d", t.names, t.wide)
 }
 
-// header returns the names of the columns: those of the fields for structures, "column0",
-// "column1" and so on for several dimensions, as DuckDB does, because programs would take a line of
-// numbers for data. Index columns have the names of their dimensions, or "axis0", "axis1" and so on.
+// header returns the names of the columns: those of the fields for structures, "column0", "column1"
+// and so on for several dimensions, as DuckDB does, because programs would take a line of numbers
+// for data. Index columns have the names of their dimensions, or "axis0", "axis1" and so on.
 func (t *table) header() (names []string) {
 	m := t.meta
 	if t.Index {

@@ -4,6 +4,7 @@
 package jsonform
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"reflect"
@@ -37,6 +38,15 @@ func Named(doc any) any {
 		return doc
 	}
 	return named(v).Interface()
+}
+
+// Marshal is json.Marshal of the Named document, without the escapes for HTML.
+func Marshal(doc any) ([]byte, error) {
+	var out bytes.Buffer
+	enc := json.NewEncoder(&out)
+	enc.SetEscapeHTML(false)
+	err := enc.Encode(Named(doc))
+	return bytes.TrimSuffix(out.Bytes(), []byte("\n")), err
 }
 
 var marshaler = reflect.TypeFor[json.Marshaler]()
