@@ -13,7 +13,8 @@
 // in native byte order, whatever the order in storage is. The functions Read, ReadAll, Take and
 // Write move typed slices: numbers, strings, slices and structs of exactly the element's type.
 // There are no implicit conversions. ReadAs, TakeAs and WriteAs convert numbers where every value
-// is exactly representable.
+// is exactly representable. Records and Rows iterate with the same conversions, and a RecordWriter
+// appends records in whole chunks.
 //
 // A Selection selects elements in NumPy's notation, for example "[0, 10:20, ::-1]". Take and Put
 // move them, and a View is an array of those elements. Resize, Append, Insert and Delete change the
