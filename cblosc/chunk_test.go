@@ -107,7 +107,7 @@ func TestChunk_params(t *testing.T) {
 			for _, split := range []cblosc.SplitMode{cblosc.SplitAlways, cblosc.SplitNever} {
 				p := cblosc.DefaultCParams()
 				p.Codec, p.TypeSize, p.BlockSize, p.Split, p.Filters = codec, 4, 2048, split, [cblosc.MaxFilters]cblosc.Filter{2: filter}
-				p.Dict = codec == cblosc.Zstd && split == cblosc.SplitNever && filter.ID == cblosc.Shuffle
+				p.Dict = (codec == cblosc.Zstd || codec == cblosc.LZ4) && split == cblosc.SplitNever && filter.ID == cblosc.Shuffle
 				b := compress(t, p, src)
 				info, err := cblosc.Info(b)
 				require.NoError(t, err)

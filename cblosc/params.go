@@ -66,7 +66,7 @@ type CParams struct {
 	Threads   int                // 0: 1; compressed bytes are reproducible only with 1
 	Filters   [MaxFilters]Filter // applied in order; with three and more the data is copied first
 	Split     SplitMode          // 0: SplitForwardCompat
-	Dict      bool               // Zstd builds a dictionary from the data of each chunk; super-chunks need SChunk.CompressWith
+	Dict      bool               // each chunk has a dictionary of its data: Zstd, and LZ4 and LZ4HC for readers with C-Blosc2 3.0; super-chunks need SChunk.CompressWith
 }
 
 // DefaultCParams returns the library's default: BloscLZ at level 5 after Shuffle, elements of 8
@@ -121,7 +121,7 @@ func (p *CParams) Validate() error {
 	}
 	errs = append(errs, p.checkLossyOrder())
 	if p.Dict {
-		check(p.Codec == Zstd && p.Level > 0, "Dict", p.Dict, "Codec zstd and a Level above 0 for it")
+		check((p.Codec == Zstd || p.Codec == LZ4 || p.Codec == LZ4HC) && p.Level > 0, "Dict", p.Dict, "Codec zstd, lz4 or lz4hc and a Level above 0 for it")
 		check(p.Threads == 1, "Threads", p.Threads, "1 for a dictionary")
 		check(p.BlockSize == 0 || p.BlockSize >= minDictBlock, "BlockSize", p.BlockSize, fmt.Sprintf("0 or at least %d for a dictionary", minDictBlock))
 	}

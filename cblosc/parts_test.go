@@ -296,9 +296,15 @@ func TestBlocks(t *testing.T) {
 }
 
 func TestDictionaries(t *testing.T) {
+	for _, codec := range []cblosc.Codec{cblosc.Zstd, cblosc.LZ4, cblosc.LZ4HC} {
+		t.Run(codec.String(), func(t *testing.T) { checkDictionaries(t, codec) })
+	}
+}
+
+func checkDictionaries(t *testing.T, codec cblosc.Codec) {
 	d := newDecompressor(t)
 	p := cparams(4)
-	p.Codec, p.Dict, p.BlockSize = cblosc.Zstd, true, 1024
+	p.Codec, p.Dict, p.BlockSize = codec, true, 1024
 	c := newCompressor(t, p)
 	plain := *p
 	plain.Dict = false

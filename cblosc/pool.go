@@ -91,6 +91,36 @@ func (p *Pool) AppendDecompressed(dst, chunk []byte) ([]byte, error) {
 	return long, errors.Join(err, p.decompressors.put(d))
 }
 
+// CompressVL is Compressor.CompressVL on a context of the pool. It is for many small records, which
+// share a dictionary with CParams.Dict.
+func (p *Pool) CompressVL(src *Batch) ([]byte, error) {
+	c, err := p.compressors.take()
+	if err != nil {
+		return nil, refused("compress blocks", "", err)
+	}
+	b, err := c.CompressVL(src)
+	return b, errors.Join(err, p.compressors.put(c))
+}
+
+// DecompressVL is Decompressor.DecompressVL on a context of the pool.
+func (p *Pool) DecompressVL(dst *Batch, chunk []byte) error {
+	d, err := p.decompressors.take()
+	if err != nil {
+		return refused("decompress blocks", "", err)
+	}
+	return errors.Join(d.DecompressVL(dst, chunk), p.decompressors.put(d))
+}
+
+// VLBlock is Decompressor.VLBlock on a context of the pool.
+func (p *Pool) VLBlock(chunk []byte, i int) ([]byte, error) {
+	d, err := p.decompressors.take()
+	if err != nil {
+		return nil, refused("decompress block", "", err)
+	}
+	b, err := d.VLBlock(chunk, i)
+	return b, errors.Join(err, p.decompressors.put(d))
+}
+
 // CompressEach appends the chunk of src[i] to dst[i], for each i, on all cores (GOMAXPROCS). It
 // copies no item. If items fail, it compresses the others and returns ItemErrors. After the end of
 // ctx the error of each item that is not compressed is that of ctx. It returns ErrParam unless dst

@@ -1,6 +1,7 @@
 package cblosc_test
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -8,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -37,16 +39,19 @@ func TestSChunk_records(t *testing.T) {
 	dir := t.TempDir()
 	var files []string
 	for _, kind := range []string{"memory", "frame in memory", "file", "directory"} {
-		for _, dict := range []bool{false, true} {
-			t.Run(fmt.Sprintf("%s, dictionary %v", kind, dict), func(t *testing.T) {
-				p := cblosc.DefaultCParams()
-				p.Codec, p.TypeSize, p.Dict = cblosc.Zstd, 1, dict
+		for _, tt := range []struct {
+			codec cblosc.Codec
+			dict  bool
+		}{{cblosc.Zstd, false}, {cblosc.Zstd, true}, {cblosc.LZ4, true}, {cblosc.LZ4HC, true}} {
+			t.Run(fmt.Sprintf("%s, %v, dictionary %v", kind, tt.codec, tt.dict), func(t *testing.T) {
+				p, dict := cblosc.DefaultCParams(), tt.dict
+				p.Codec, p.TypeSize, p.Dict = tt.codec, 1, dict
 				c := newCompressor(t, p)
 				plain := *p
 				plain.Dict = false // chunks with a dictionary are made by a Compressor only
 				st := cblosc.Storage{Contiguous: kind == "frame in memory" || kind == "file", CParams: &plain}
 				if kind == "file" || kind == "directory" {
-					st.Path = filepath.Join(dir, fmt.Sprintf("%s-%v.b2frame", kind, dict))
+					st.Path = filepath.Join(dir, fmt.Sprintf("%s-%v-%v.b2frame", kind, tt.codec, dict))
 				}
 				s, err := cblosc.CreateSChunk(st)
 				require.NoError(t, err)
@@ -140,10 +145,16 @@ func TestSChunk_AppendChunk_mixed(t *testing.T) {
 	require.ErrorIs(t, s.AppendChunk(batch[:len(batch)-1]), cblosc.ErrFormat)
 }
 
-// TestCompressor_CompressVL_dictionary checks batches that a dictionary does not help.
+// TestCompressor_CompressVL_dictionary checks batches that a dictionary does not help, too.
 func TestCompressor_CompressVL_dictionary(t *testing.T) {
+	for _, codec := range []cblosc.Codec{cblosc.Zstd, cblosc.LZ4, cblosc.LZ4HC} {
+		t.Run(codec.String(), func(t *testing.T) { checkRecords(t, codec) })
+	}
+}
+
+func checkRecords(t *testing.T, codec cblosc.Codec) {
 	p := cblosc.DefaultCParams()
-	p.Codec, p.TypeSize, p.Dict = cblosc.Zstd, 1, true
+	p.Codec, p.TypeSize, p.Dict = codec, 1, true
 	c, d := newCompressor(t, p), newDecompressor(t)
 	random := new(cblosc.Batch)
 	for i := range 300 {
@@ -167,6 +178,48 @@ func TestCompressor_CompressVL_dictionary(t *testing.T) {
 				require.NoError(t, err)
 				require.Equal(t, tt.batch.Item(i), one)
 			}
+		})
+	}
+}
+
+// TestPool_records shares a dictionary among small records, on many goroutines.
+func TestPool_records(t *testing.T) {
+	for _, codec := range []cblosc.Codec{cblosc.Zstd, cblosc.LZ4, cblosc.LZ4HC} {
+		t.Run(codec.String(), func(t *testing.T) {
+			p := cblosc.DefaultCParams()
+			p.Codec, p.TypeSize, p.Dict = codec, 1, true
+			plain := *p
+			plain.Dict = false
+			pool, err := cblosc.NewPool(p, nil)
+			require.NoError(t, err)
+			without, err := newCompressor(t, &plain).CompressVL(records(0, 400))
+			require.NoError(t, err)
+			var all sync.WaitGroup
+			for i := range 8 {
+				all.Go(func() {
+					src := records(400*i, 400)
+					b, err := pool.CompressVL(src)
+					if err != nil || i == 0 && 3*len(b) > 2*len(without) {
+						t.Errorf("%d bytes, without a dictionary %d: %v", len(b), len(without), err)
+						return
+					}
+					got := new(cblosc.Batch)
+					if err := pool.DecompressVL(got, b); err != nil || !bytes.Equal(src.Bytes(), got.Bytes()) {
+						t.Errorf("batch %d differs: %v", i, err)
+					}
+					one, err := pool.VLBlock(b, 399)
+					if err != nil || !bytes.Equal(src.Item(399), one) {
+						t.Errorf("record of batch %d differs: %v", i, err)
+					}
+				})
+			}
+			all.Wait()
+			require.NoError(t, pool.Close())
+			_, err = pool.CompressVL(records(0, 9))
+			require.ErrorIs(t, err, cblosc.ErrClosed)
+			require.ErrorIs(t, pool.DecompressVL(new(cblosc.Batch), without), cblosc.ErrClosed)
+			_, err = pool.VLBlock(without, 0)
+			require.ErrorIs(t, err, cblosc.ErrClosed)
 		})
 	}
 }
