@@ -3,9 +3,11 @@ package cblosc_test
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"log"
+	"math"
 	"os"
 	"path/filepath"
 
@@ -128,6 +130,33 @@ func ExampleCompressor_CompressVL() {
 	}
 	fmt.Println(string(record))
 	// Output: {"id": 123, "station": "Sonnblick", "height": 3110}
+}
+
+// This example compresses a block of bfloat16, for example of a cache of keys and values.
+func ExamplePool_AppendCompressed() {
+	params := cblosc.DefaultCParams() // with Shuffle, which separates exponents and mantissas
+	params.Codec, params.Level, params.TypeSize = cblosc.LZ4, 1, 2
+	pool, err := cblosc.NewPool(params, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer pool.Close()
+
+	block := make([]byte, 2<<20)
+	for i := range len(block) / 2 {
+		bits := math.Float32bits(float32(math.Sin(float64(i)))) >> 16
+		binary.LittleEndian.PutUint16(block[2*i:], uint16(bits))
+	}
+	chunk, err := pool.AppendCompressed(nil, block)
+	if err != nil {
+		log.Fatal(err)
+	}
+	back, err := pool.AppendDecompressed(nil, chunk)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(len(chunk) < len(block)*3/4, bytes.Equal(block, back))
+	// Output: true true
 }
 
 func ExampleArray() {

@@ -26,9 +26,9 @@ import (
 const maxDict = 128 << 10
 
 // CompressVL returns a chunk whose blocks are the items of src (blosc2_vlcompress_ctx). Items must
-// not be empty. With CParams.Dict the items share a dictionary, which is stored in the chunk: at most
-// a twentieth of the data and 128 KiB. Zstd trains it. For LZ4 and LZ4HC it is the first items. The
-// library makes none for fewer than 8 items and for data that is too small.
+// not be empty. With CParams.Dict the items share a dictionary, which is stored in the chunk and
+// has at most a twentieth of the data and 128 KiB. Zstd trains it. For LZ4 and LZ4HC it consists of
+// the first items. The library makes none for fewer than 8 items and for data that is too small.
 //
 // A chunk cannot use the dictionary of another chunk: C-Blosc2 has no function that accepts one.
 //
