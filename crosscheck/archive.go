@@ -74,25 +74,25 @@ type archiveRule struct {
 
 // Archive writes the vectors that o selects to w as a ZIP file that needs nothing of this module:
 // the files, a manifest with values, the rules, and judges in Python and JavaScript. A nil o is the
-// small set. Two archives are identical.
-func Archive(ctx context.Context, w io.Writer, o *Options) (err error) {
+// small set. Two archives are identical. Archive returns the manifest of the vectors.
+func Archive(ctx context.Context, w io.Writer, o *Options) (*Manifest, error) {
 	if o == nil {
 		o = &Options{Small: true}
 	}
 	tmp, err := os.MkdirTemp("", "crosscheck-archive-")
 	if err != nil {
-		return fmt.Errorf("crosscheck: archive: %w", err)
+		return nil, fmt.Errorf("crosscheck: archive: %w", err)
 	}
 	defer os.RemoveAll(tmp)
 	dir := filepath.Join(tmp, "vectors")
 	m, err := Emit(ctx, dir, o)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if err := writeArchive(w, dir, m); err != nil {
-		return fmt.Errorf("crosscheck: archive: %w", err)
+		return nil, fmt.Errorf("crosscheck: archive: %w", err)
 	}
-	return nil
+	return m, nil
 }
 
 func writeArchive(w io.Writer, dir string, m *Manifest) error {

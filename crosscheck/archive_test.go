@@ -21,7 +21,8 @@ import (
 func archived(t *testing.T, areas ...string) (dir string, whole []byte) {
 	t.Helper()
 	var b bytes.Buffer
-	require.NoError(t, crosscheck.Archive(t.Context(), &b, &crosscheck.Options{Small: true, Areas: areas}))
+	_, err := crosscheck.Archive(t.Context(), &b, &crosscheck.Options{Small: true, Areas: areas})
+	require.NoError(t, err)
 	z, err := zip.NewReader(bytes.NewReader(b.Bytes()), int64(b.Len()))
 	require.NoError(t, err)
 	dir = t.TempDir()

@@ -1,6 +1,7 @@
 package crosscheck_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -42,6 +43,16 @@ func ExampleEmit() {
 	}
 	fmt.Println(len(m.Cases) > 50, m.Cases[0].ID)
 	// Output: true metalayer/b2nd-rank00
+}
+
+func ExampleArchive() {
+	var b bytes.Buffer
+	m, err := crosscheck.Archive(context.Background(), &b, &crosscheck.Options{Small: true, Areas: []string{"metalayer"}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(len(m.Cases) > 50, string(b.Bytes()[:2]))
+	// Output: true PK
 }
 
 func ExampleLoad() {

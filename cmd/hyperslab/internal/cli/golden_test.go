@@ -277,6 +277,9 @@ var sessions = map[string][]string{
 		"bench waves.b2nd --plot there.png",
 	},
 	"crosscheck": {
+		"crosscheck archive layers.zip --area metalayer",
+		"crosscheck archive layers.zip --area metalayer",
+		"crosscheck archive",
 		"crosscheck emit layers --area metalayer",
 		"crosscheck emit again --area metalayer --json",
 		"crosscheck emit layers --area metalayer",

@@ -151,6 +151,7 @@ var outputs = []struct {
 	{"convert by the list", "convert --into . --format npy --files-from list", "b.npy"},
 	{"cp of a file", "cp a.b2nd new.b2nd", "new.b2nd"},
 	{"cp of an object", "cp a.h5:/x new.h5:/x", "new.h5"},
+	{"crosscheck archive", "crosscheck archive new.zip --area metalayer", "new.zip"},
 	{"crosscheck emit", "crosscheck emit new --area metalayer", "new"},
 	{"plot", "plot b.b2nd -o new.svg", "new.svg"},
 	{"recover", "recover a.h5 new.h5", "new.h5"},

@@ -15,10 +15,10 @@ func newCrosscheck(a *shell.App) *cobra.Command {
 		Short: "Test other readers and writers of these formats against the reference libraries",
 		Long: `crosscheck is for authors of other implementations, in any language. emit writes test
 vectors: files made by the reference libraries, with a manifest that contains the
-expected bytes of each or the requirement that it is refused. archive writes them to a ZIP
-file with judges in Python and JavaScript, for machines without this program. run tests a
-program with them and explains its errors. docs/crosscheck-manifest.md describes the manifest, the
-decoded bytes and the report.`,
+expected bytes of each or the requirement that it is refused. archive writes them to a
+ZIP file with judges in Python and JavaScript, for machines without this program. run
+tests a program with them and explains its errors. docs/crosscheck-manifest.md describes
+the manifest, the decoded bytes and the report.`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
 				return shell.Usagef("there is no command %q%s", args[0], shell.Near(cmd, args[0]))

@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"io"
 	"os"
 	"strconv"
 	"time"
@@ -46,6 +47,8 @@ type emitJob struct {
 	*shell.App
 
 	options  crosscheck.Options
+	archive  bool // to a ZIP file
+	force    bool
 	progress string
 	json     bool
 }
@@ -86,7 +89,16 @@ func (j *emitJob) run(ctx context.Context, directory string) error {
 	bar := term.NewMeter(j.progress, j.Stderr, "crosscheck", all, time.Now)
 	bar.UpdateUnits(0, all, "areas")
 	j.options.Progress = func(string, int) { done++; bar.UpdateUnits(done, all, "areas") }
-	m, err := emitInto(ctx, directory, &j.options)
+	var m *crosscheck.Manifest
+	var err error
+	if j.archive {
+		err = replaceFile(ctx, directory, j.force, func(w io.Writer) error {
+			m, err = crosscheck.Archive(ctx, w, &j.options)
+			return err
+		})
+	} else {
+		m, err = emitInto(ctx, directory, &j.options)
+	}
 	bar.Finish()
 	if err != nil {
 		return err
