@@ -29,6 +29,7 @@ type hdf5Misread struct {
 	packed        bool // stored chunks are placed one after another, without gaps for missing ones
 	columnMajor   bool // the first dimension of a chunk changes fastest
 	currentExtent bool // the chunks of an index are numbered over the current extent
+	fillAlways    bool // unallocated elements have the fill value although it is never written
 	unrotated     bool // the chunks of an extensible array are numbered in the order of the dimensions
 }
 
@@ -41,6 +42,7 @@ var hdf5Rules = []rule[hdf5Misread]{
 	{"edge chunks are read as if they were cut to the shape of the dataset", "edge chunk", "III.A.1: all chunks have the size of the layout message, also those that extend beyond the edge", hdf5Misread{edgeCut: true}},
 	{"stored chunks are placed one after another, without gaps for missing chunks", "missing chunk", "III.A.1: the offset in the key determines the position of a chunk; chunks may be missing", hdf5Misread{packed: true}},
 	{"the first dimension of a chunk is read as the one that varies fastest", "axis order", "IV.A.2.b: the last dimension varies fastest", hdf5Misread{columnMajor: true}},
+	{"elements that are not stored have a fill value that is never written", "fill value", "IV.A.2.f: with write time 1 the fill value is never written; libhdf5 reads zero", hdf5Misread{fillAlways: true}},
 	{"the chunks of the index are numbered over the current extent", "chunk index", "VII.B to VII.D: an implicit index and the arrays number the chunks of the maximum extent", hdf5Misread{currentExtent: true}},
 	{"the chunks of an extensible array are numbered in the order of the dimensions", "chunk index", "libhdf5, extensible array: the unlimited dimension is the slowest one, whatever its position is", hdf5Misread{unrotated: true}},
 }
@@ -167,7 +169,7 @@ func (s *hdf5Stored) read(m hdf5Misread) ([]byte, error) {
 		}
 	} else {
 		fill := s.info.Fill
-		if len(fill) != s.item || m.fillZero {
+		if len(fill) != s.item || m.fillZero || s.info.FillTime == h5.FillNever && !m.fillAlways {
 			fill = make([]byte, s.item)
 		}
 		out = bytes.Repeat(fill, int(s.info.Space.NumElems()))

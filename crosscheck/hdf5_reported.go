@@ -19,7 +19,7 @@ import (
 // hdf5Reported adds them.
 func (e *emitter) hdf5Reported() error {
 	for _, add := range []func() error{
-		e.reportedChecksums, e.reportedExtents, e.reportedCompounds, e.reportedSharedAttributes, e.reportedStatus, e.reportedDimensions, e.reportedHeaps, e.reportedMasks,
+		e.reportedChecksums, e.reportedExtents, e.reportedCompounds, e.reportedSharedAttributes, e.reportedStatus, e.reportedDimensions, e.reportedHeaps, e.reportedMasks, e.reportedFills, e.reportedNames, e.reportedDepth, e.reportedOrder,
 	} {
 		if err := add(); err != nil {
 			return err
@@ -350,4 +350,83 @@ func shuffled(b []byte, size int) []byte {
 		}
 	}
 	return out
+}
+
+// reportedFills adds datasets with a fill value that is never written: elements that are not stored
+// read as zero.
+func (e *emitter) reportedFills() error {
+	i4 := h5.Int(4, h5.LittleEndian)
+	want := append(plainBytes(i4, 4), make([]byte, 16)...)
+	for _, x := range []struct {
+		name   string
+		chunks []int64
+		stored int64
+	}{{"chunked", []int64{4}, 4}, {"unstored", []int64{4}, 0}, {"contiguous", nil, 0}} {
+		o := &h5.DatasetOptions{ChunkShape: x.chunks, Fill: []byte{7, 0, 0, 0}, FillTime: h5.FillNever}
+		right := want
+		if x.stored == 0 {
+			right = make([]byte, len(want))
+		}
+		err := e.hdf5File(reportedCase("fill-never-"+x.name, "IV.A.2.f Fill Value, write time"), h5.V18, nil, right, func(f *h5.File) error {
+			d, err := f.Root().CreateDataset("d", i4, h5.SimpleSpace(8), o)
+			if err == nil && x.stored > 0 {
+				err = d.WriteRegion(want[:16], i4, h5.Region{Start: []int64{0}, Count: []int64{x.stored}})
+			}
+			if err != nil {
+				return err
+			}
+			return d.Close()
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// reportedNames adds compounds whose member names have 7 and 8 bytes without the terminating zero,
+// so that their padding differs by 8 bytes.
+func (e *emitter) reportedNames() error {
+	const size = 4
+	want := series("random", 3, 3*size, 1)
+	for version := 1; version <= 2; version++ {
+		t := typeHead(version, h5file.CompoundClass, 2, size).
+			bytes(rawMember(version, "sevenchr"[:7], 0, size, rawInt(version, 2, true))).bytes(rawMember(version, "eightchr", 2, size, rawInt(version, 2, false)))
+		c := reportedCase(fmt.Sprintf("member-names-%d", version), "IV.A.2.d Datatype, class 6, name")
+		err := e.oldWhole(c, want, func(f *oldFile) {
+			at := f.add(want)
+			f.object(space1(3), rawMessage{h5file.DatatypeType, t}, contiguous(at, len(want)))
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// reportedDepth adds a group whose version 2 B-tree of names has four levels, from which the width
+// of the counts in its nodes differs from simple estimates.
+func (e *emitter) reportedDepth() error {
+	c := reportedCase("links-26600", "III.A.2 Version 2 B-trees, total number of records in child node")
+	c.Object = "/g"
+	return e.hdf5File(c, h5.V18, nil, nil, func(f *h5.File) error {
+		g, err := f.Root().CreateGroupWith("g", &h5.GroupOptions{Phase: &h5.PhaseChange{}})
+		if err != nil {
+			return err
+		}
+		for i := 0; i < 26_600 && err == nil; i++ {
+			err = g.LinkSoft(fmt.Sprintf("%05d", i), "x")
+		}
+		return errors.Join(err, g.Close())
+	})
+}
+
+// reportedOrder adds filters in an order in which the shuffle gets the bytes of a checksum, too.
+func (e *emitter) reportedOrder() error {
+	i8 := h5.Int(8, h5.LittleEndian)
+	want := plainBytes(i8, 64)
+	c := reportedCase("order-fletcher32-shuffle-deflate", "IV.A.2.l Filter Pipeline, order of filters")
+	return e.hdf5File(c, h5.V18, nil, want, func(f *h5.File) error {
+		return writeDataset(f, "d", i8, h5.SimpleSpace(64), &h5.DatasetOptions{ChunkShape: []int64{32}, Filters: []h5.Filter{h5.Fletcher32(), h5.Shuffle(), h5.Deflate(4)}}, want)
+	})
 }
