@@ -157,10 +157,9 @@ func decodeGroup(g *h5.Group) (*hdf5Object, error) {
 	return &hdf5Object{data: b, shape: []int64{int64(len(b))}, item: 1, metadata: map[string]any{"kind": "group", "links": i.Links, "storage": i.Storage.String()}}, nil
 }
 
-// hdf5Numbers returns the elements of a dataset of numbers as the library converts them: in 8 bytes,
-// little-endian, as signed or unsigned integers or as floating-point numbers. The
-// dtype is <i8, <u8 or <f8. It is "" for other objects, and for types that the library does not
-// convert.
+// hdf5Numbers returns the elements of a dataset of numbers as the library converts them: in 8
+// bytes, little-endian, as signed or unsigned integers or as floating-point numbers. The dtype is
+// <i8, <u8 or <f8. It is "" for other objects, and for types that the library does not convert.
 func hdf5Numbers(path, object string) (b []byte, dtype string, err error) {
 	f, err := openHDF5File(path)
 	if err != nil {

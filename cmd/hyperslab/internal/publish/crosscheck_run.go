@@ -75,9 +75,7 @@ run.`,
   hyperslab crosscheck run vectors --cli './their-reader {path} {object}' --area hdf5
   hyperslab crosscheck run vectors --adapter 'python3 adapter.py' --reports reports`,
 		Args: shell.Arity(1, 1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return j.run(cmd.Context(), args[0])
-		},
+		RunE: func(cmd *cobra.Command, args []string) error { return j.run(cmd.Context(), args[0]) },
 	}
 	f := cmd.Flags()
 	f.StringVar(&j.options.Read, "read", "", "the `COMMAND` that reads {in} and writes the decoded bytes to {out}")
