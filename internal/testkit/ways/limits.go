@@ -29,6 +29,7 @@ var Limits = []Limit{
 	{Ways: "[aA]ppend*", Reason: "Delta after another filter (docs/defects.md)", Applies: lateDelta},
 	{Ways: "Create", Reason: "Delta after another filter (docs/defects.md)", Applies: lateDelta, Err: ndarray.ErrParam},
 	{Ways: "Create", Reason: "filters with a parameter are read, not created (ndarray/b2nd)", Applies: parameters},
+	{Ways: "CreateTree*", Reason: "n-bit and scale-offset are read, not created (ndarray/hdf5)", Applies: packed},
 	{Ways: "convert to .bcolz", Reason: "bcolz ends the process when it reads an array without elements", Err: ErrCrashed, Applies: func(a *Array) bool { return len(a.Want) == 0 }},
 	{Ways: "convert to .bcolz", Reason: "bcolz has no scalars, complex numbers, structures and sub-arrays (ndarray/bcolz)", Applies: func(a *Array) bool {
 		return len(a.Shape) == 0 || strings.ContainsAny(a.DType, "[{c(V") || a.DType == "sub"
