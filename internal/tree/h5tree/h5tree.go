@@ -113,7 +113,7 @@ func check(s *tree.Source) error {
 	})
 }
 
-// openReader opens a file without a path: an object at a URL, or what a reader of the program reads.
+// openReader opens a file without a path: an object at a URL, or the bytes of a reader.
 func (t *file) openReader() (err error) {
 	r := t.s.Take()
 	t.f, err = h5.OpenReaderAt(r, t.s.Size, &h5.ReaderOptions{BlockSize: 512, Blocks: 256, Concurrent: true, Close: r.Close})
