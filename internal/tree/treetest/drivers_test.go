@@ -148,14 +148,14 @@ func open(s *tree.Source, err error, inWorker bool) (tree.Tree, error) {
 	return opener.Open(bg, f, s, nil)
 }
 
-// rules returns the rules of each way to read the bytes of a program: trusted, and untrusted in this
-// process and in a worker.
+// rules returns the rules of each way to read the bytes of a program: trusted, and untrusted in
+// this process and in a worker.
 func rules(t *testing.T) map[string]*tree.Trust {
 	return map[string]*tree.Trust{"": nil, " untrusted": trust(t, true), " in a worker": trust(t, false)}
 }
 
-// fileSystems returns file systems with the files of a directory: one of the system, one whose files
-// are in memory, and one whose files are no io.ReaderAt.
+// fileSystems returns file systems with the files of a directory: one of the system, one whose
+// files are in memory, and one whose files are no io.ReaderAt.
 func fileSystems(t *testing.T, dir string) map[string]fs.FS {
 	t.Helper()
 	var b bytes.Buffer
