@@ -3,6 +3,7 @@ package hyperslab_test
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"log"
@@ -416,6 +417,26 @@ func ExampleWriteFile() {
 
 func ExampleMarshalAttrs() {
 	b, err := hyperslab.MarshalAttrs(ndarray.Attrs{List: []ndarray.Attr{{Name: "depth", Value: ndarray.Vector(1.5, 2)}}})
-	fmt.Println(string(b), err)
-	// Output: {"attributes":[{"name":"depth","dtype":"<f8","shape":[2],"value":[1.5,2]}],"unsupported_attributes":[]} <nil>
+	if err != nil {
+		log.Fatal(err)
+	}
+	var out bytes.Buffer
+	fmt.Println(json.Indent(&out, b, "", " "), out.String())
+	// Output:
+	// <nil> {
+	//  "attributes": [
+	//   {
+	//    "name": "depth",
+	//    "dtype": "<f8",
+	//    "shape": [
+	//     2
+	//    ],
+	//    "value": [
+	//     1.5,
+	//     2
+	//    ]
+	//   }
+	//  ],
+	//  "unsupported_attributes": []
+	// }
 }
