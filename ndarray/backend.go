@@ -92,6 +92,13 @@ type Resizer interface {
 	Resize(ctx context.Context, shape []int64) error
 }
 
+// ResizeChecker is implemented by a Resizer whose array cannot have every shape within its maximum
+// shape. Array.Delete asks it before it moves elements.
+type ResizeChecker interface {
+	// CheckResize returns the error that Resize would return for a shape.
+	CheckResize(shape []int64) error
+}
+
 // Appender is implemented by Resizers that can add rows as one change. It is not called if
 // Meta().ReadOnly is set.
 type Appender interface {

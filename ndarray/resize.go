@@ -95,14 +95,19 @@ func (a *Array) Delete(ctx context.Context, axis int, at, n int64) error {
 		if _, err := a.lossy(); err != nil {
 			return err
 		}
+		shape := slices.Clone(m.Shape)
+		shape[axis] -= n
+		if c, ok := As[ResizeChecker](a.Backend()); ok { // before elements move
+			if err := c.CheckResize(shape); err != nil {
+				return err
+			}
+		}
 		err := a.eachBlock(axis, length-at-n, func(from, count int64) error {
 			return a.moveBlock(ctx, axis, at+n+from, at+from, count)
 		})
 		if err != nil {
 			return err
 		}
-		shape := slices.Clone(m.Shape)
-		shape[axis] -= n
 		return a.resizeLocked(ctx, shape)
 	})
 }

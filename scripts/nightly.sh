@@ -28,6 +28,7 @@ run_lane() {
     fuzz) FUZZTIME=2000x make fuzz ;;
     crash) make crash ;;
     writers) HYPERSLAB_ALL=1 go test -count=1 -timeout 30m ./internal/testkit/writers ;;
+    histories) RAPID_CHECKS=10000 go test -count=1 -timeout 100m -run TestHistories ./internal/testkit/histories -rapid.shrinktime=5m ;;
     soak) SOAK=5m make soak ;;
     files) make files ;;
     cluster) scripts/cluster.sh ;;
@@ -48,7 +49,7 @@ remote_tests() {
 }
 
 first=(tests race api guards properties newest sanitize hostile fuzz)
-beside=(ways deps dist crash writers files cluster remote web crosscheck soak)
+beside=(ways deps dist crash writers histories files cluster remote web crosscheck soak)
 alone=(bench)
 lanes=("${first[@]}" "${beside[@]}" "${alone[@]}")
 

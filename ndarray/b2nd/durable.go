@@ -140,7 +140,10 @@ func (e *engine) durably(rows int64, f func(w *frameio.ArrayWriter) error) ([]in
 }
 
 // Resize returns errors.ErrUnsupported. Append adds rows.
-func (d *durable) Resize(context.Context, []int64) error {
+func (d *durable) Resize(_ context.Context, shape []int64) error { return d.CheckResize(shape) }
+
+// CheckResize implements ndarray.ResizeChecker.
+func (d *durable) CheckResize([]int64) error {
 	return fmt.Errorf("%w: a durable change of the shape other than more rows", errors.ErrUnsupported)
 }
 

@@ -127,12 +127,8 @@ func (b *backend) Resize(ctx context.Context, shape []int64) error {
 	if err := errors.Join(ctx.Err(), b.writable()); err != nil {
 		return err
 	}
-	if err := b.ownLength(); err != nil {
+	if err := b.CheckResize(shape); err != nil {
 		return err
-	}
-	old := b.tree.Sizes.Shape
-	if len(shape) != len(old) || !slices.Equal(shape[1:], old[1:]) {
-		return fmt.Errorf("%w: %v to %v: bcolz arrays grow along the first axis only", errors.ErrUnsupported, old, shape)
 	}
 	if shape[0] < 0 || b.tree.RowBytes() > 0 && shape[0] > math.MaxInt64/b.tree.RowBytes() {
 		return fmt.Errorf("%w: %d rows", ndarray.ErrShape, shape[0])
@@ -143,6 +139,18 @@ func (b *backend) Resize(ctx context.Context, shape []int64) error {
 	b.shape.Lock()
 	defer b.shape.Unlock()
 	return b.resize(ctx, shape[0], nil)
+}
+
+// CheckResize implements ndarray.ResizeChecker.
+func (b *backend) CheckResize(shape []int64) error {
+	if err := b.ownLength(); err != nil {
+		return err
+	}
+	old := b.tree.Sizes.Shape
+	if len(shape) != len(old) || !slices.Equal(shape[1:], old[1:]) {
+		return fmt.Errorf("%w: %v to %v: bcolz arrays grow along the first axis only", errors.ErrUnsupported, old, shape)
+	}
+	return nil
 }
 
 // Append adds rows at the end (carray.append). src must contain whole rows in row-major order and

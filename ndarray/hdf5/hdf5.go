@@ -319,13 +319,21 @@ func (b *backend) Resize(ctx context.Context, shape []int64) error {
 	if err := b.lock.Check(); err != nil {
 		return err
 	}
-	if b.meta.MaxShape == nil || b.meta.ChunkShape == nil {
-		return fmt.Errorf("%w: a dataset of fixed shape %v; one that may grow has a maximum shape and chunks", errors.ErrUnsupported, b.meta.Shape)
+	if err := b.CheckResize(shape); err != nil {
+		return err
 	}
 	if err := b.dataset.Resize(shape...); err != nil {
 		return err
 	}
 	b.meta.Shape = shape
+	return nil
+}
+
+// CheckResize implements ndarray.ResizeChecker.
+func (b *backend) CheckResize([]int64) error {
+	if b.meta.MaxShape == nil || b.meta.ChunkShape == nil {
+		return fmt.Errorf("%w: a dataset of fixed shape %v; one that may grow has a maximum shape and chunks", errors.ErrUnsupported, b.meta.Shape)
+	}
 	return nil
 }
 
