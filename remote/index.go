@@ -41,7 +41,8 @@ const (
 	indexMagic   = "HSINDEX1"
 	trailerBytes = 8 + 8 + 4 + len(indexMagic)
 	frameBytes   = 1 << 20
-	unitShift    = 9 // intervals begin and end at multiples of 512 bytes
+	unitShift    = 9 // intervals begin and end at multiples of 512 bytes, or at the end of the object
+	leastFrame   = 9 // bytes of a frame of Zstandard: magic number, header and a block
 
 	maxTable     = 256 << 20 // bytes of a table
 	cachedFrames = 16
@@ -431,7 +432,7 @@ func readIndex(f *os.File) (*index, error) {
 	if got, want := crc32.Checksum(stored, castagnoli), binary.LittleEndian.Uint32(trailer[16:]); got != want {
 		return nil, bad("checksum of the table", got, want)
 	}
-	z, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(maxTable))
+	z, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(tableLimit(at)))
 	if err != nil {
 		return nil, err
 	}
@@ -445,6 +446,14 @@ func readIndex(f *os.File) (*index, error) {
 		return nil, fmt.Errorf("%w: table: %w", ErrIndex, err)
 	}
 	return x, nil
+}
+
+// tableLimit returns the maximum size of a table whose frames end at offset end: texts, a size of
+// each frame, and two numbers for each interval in it. A small file cannot have a large table.
+func tableLimit(end uint64) uint64 {
+	const texts, number = 1 << 20, binary.MaxVarintLen64
+	frames := end/leastFrame + 1
+	return min(texts+frames*(number+2*number*(frameBytes>>unitShift)), maxTable)
 }
 
 // parse reads the table of a file whose frames end at offset end.
@@ -470,8 +479,12 @@ func (x *index) parse(r *bytes.Reader, end int64) error {
 	for range min(number(), int64(r.Len())) {
 		off := at + number()
 		n := number()
-		if n <= 0 || off > x.size || n > x.size-off {
+		const unit = 1 << unitShift
+		if n <= 0 || off > x.size || n > x.size-off || off%unit != 0 || n%unit != 0 && off+n != x.size {
 			return cmp.Or(failed, fmt.Errorf("interval of %d bytes at %d of %d", n, off, x.size))
+		}
+		if x.total+n > (end/leastFrame+1)*frameBytes {
+			return cmp.Or(failed, fmt.Errorf("intervals of more than %d bytes in frames of %d bytes", x.total, end))
 		}
 		x.intervals = append(x.intervals, interval{off, n, x.total})
 		at, x.total = off+n, x.total+n
@@ -484,8 +497,8 @@ func (x *index) parse(r *bytes.Reader, end int64) error {
 	for range count {
 		x.frames = append(x.frames, pos)
 		n := number()
-		if n > end-pos {
-			return fmt.Errorf("frame of %d bytes at %d", n, pos)
+		if n < leastFrame || n > end-pos {
+			return fmt.Errorf("frame of %d bytes at %d, want %d to %d", n, pos, leastFrame, end-pos)
 		}
 		pos += n
 	}

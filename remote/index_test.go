@@ -2,10 +2,14 @@ package remote
 
 import (
 	"bytes"
+	"encoding/binary"
+	"hash/crc32"
 	"os"
 	"path/filepath"
+	"runtime"
 	"testing"
 
+	"github.com/klauspost/compress/zstd"
 	"github.com/stretchr/testify/require"
 )
 
@@ -109,6 +113,14 @@ func TestWriteIndex(t *testing.T) {
 			require.NoError(t, os.WriteFile(dir+"/corrupt", b, 0o600))
 			require.ErrorIs(t, local(t).UseIndex(dir+"/corrupt", ""), ErrIndex, at)
 		}
+		small := smallIndex(t, 64<<20)
+		require.Less(t, len(small), 16<<10)
+		require.NoError(t, os.WriteFile(dir+"/corrupt", small, 0o600))
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		require.ErrorIs(t, local(t).UseIndex(dir+"/corrupt", ""), ErrIndex)
+		runtime.ReadMemStats(&after)
+		require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(64<<20))
 		b := bytes.Clone(valid)
 		b[100] ^= 0x55 // in a frame
 		require.NoError(t, os.WriteFile(dir+"/corrupt", b, 0o600))
@@ -118,4 +130,22 @@ func TestWriteIndex(t *testing.T) {
 		_, err = o.ReadAt(make([]byte, 100), 0)
 		require.ErrorIs(t, err, ErrIndex)
 	})
+}
+
+// smallIndex returns a small index file whose table has n bytes of equal intervals.
+func smallIndex(t *testing.T, n int) []byte {
+	table := []byte{}
+	for _, x := range []uint64{1 << 40, 0, 0, 0, uint64(n)} { // size, three strings, number of intervals
+		table = binary.AppendUvarint(table, x)
+	}
+	table = append(table, bytes.Repeat([]byte{0, 1}, n/2)...)
+	z, err := zstd.NewWriter(nil)
+	require.NoError(t, err)
+	defer z.Close()
+	stored := z.EncodeAll(table, nil)
+	b := append([]byte(indexMagic), stored...)
+	b = binary.LittleEndian.AppendUint64(b, uint64(len(indexMagic)))
+	b = binary.LittleEndian.AppendUint64(b, uint64(len(stored)))
+	b = binary.LittleEndian.AppendUint32(b, crc32.Checksum(stored, castagnoli))
+	return append(b, indexMagic...)
 }
