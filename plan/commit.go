@@ -42,31 +42,46 @@ func (p *Plan) commit(ctx context.Context, options *WorkOptions) (err error) {
 	if o.Workers, err = p.workers(options); err != nil {
 		return err
 	}
-	s, err := p.state(ctx, false, o.TempDir)
-	again := errors.Is(err, ndarray.ErrExists)
-	if err != nil && !again {
+	again, err := p.commitOnce(ctx, &o)
+	if err == nil || again || ctx.Err() != nil {
 		return err
+	}
+	// A concurrent Commit may have been faster and have removed the files that this one read.
+	if _, taken := p.state(ctx, false, o.TempDir); !errors.Is(taken, ndarray.ErrExists) {
+		return err
+	}
+	_, err = p.commitOnce(ctx, &o)
+	return err
+}
+
+// commitOnce commits the plan. If an earlier Commit has published the target and removed the files
+// of the plan, it only compares the target, and again is true.
+func (p *Plan) commitOnce(ctx context.Context, o *WorkOptions) (again bool, err error) {
+	s, err := p.state(ctx, false, o.TempDir)
+	again = errors.Is(err, ndarray.ErrExists)
+	if err != nil && !again {
+		return false, err
 	}
 	var receipts map[int64]*receipt
 	if !again {
 		if receipts, err = p.receipts(ctx, s); err != nil {
-			return err
+			return again, err
 		}
 	}
 	src, attrs, err := p.open(ctx)
 	if err != nil {
-		return err
+		return again, err
 	}
 	defer func() { err = errors.Join(err, src.Close()) }()
 	switch {
 	case again && operations[p.Operation]:
 		// A cluster repeats a Commit that was stopped when it removed the files of the plan, or
 		// later.
-		err = p.published(ctx, src, &o)
+		err = p.published(ctx, src, o)
 	case again:
 		err = p.concluded(ctx)
 	case operations[p.Operation]:
-		err = p.publish(ctx, s, receipts, src, attrs, &o)
+		err = p.publish(ctx, s, receipts, src, attrs, o)
 	default:
 		err = p.conclude(ctx, src.DType(), receipts)
 	}
@@ -74,9 +89,9 @@ func (p *Plan) commit(ctx context.Context, options *WorkOptions) (err error) {
 		s, err = p.store(o.TempDir)
 	}
 	if err != nil {
-		return err
+		return again, err
 	}
-	return s.removeAll(ctx)
+	return again, s.removeAll(ctx)
 }
 
 // mostListed is the number of shards in the message of ErrIncomplete.

@@ -1,8 +1,11 @@
 package plan_test
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -159,6 +162,30 @@ func TestPlan_Commit_errors(t *testing.T) {
 			require.NoError(t, os.WriteFile(file, damage(b), 0o666))
 			requireUnchanged(t, dir, plan.ErrReceipt, commit(p, t))
 		}
+	})
+	t.Run("part of another shard", func(t *testing.T) {
+		p, dir := small(t, 4)
+		named := func(shard int) (file string, doc map[string]any, digest string) {
+			file = fmt.Sprintf("%s/out.b2nd.parts/1-%09d.json", dir, shard)
+			b, err := os.ReadFile(file)
+			require.NoError(t, err)
+			require.NoError(t, json.Unmarshal(b, &doc))
+			return file, doc, doc["digest"].(string)
+		}
+		_, other, _ := named(1)
+		file, own, digest := named(2)
+		b, err := os.ReadFile(file)
+		require.NoError(t, err)
+		text := string(b)
+		for _, key := range []string{"part", "sha256"} {
+			text = strings.Replace(text, own[key].(string), other[key].(string), 1)
+		}
+		text = strings.Replace(text, fmt.Sprintf(`"bytes": %v`, own["bytes"]), fmt.Sprintf(`"bytes": %v`, other["bytes"]), 1)
+		text = strings.Replace(text, fmt.Sprintf(`"bytes":%v`, own["bytes"]), fmt.Sprintf(`"bytes":%v`, other["bytes"]), 1)
+		sum := sha256.Sum256([]byte(strings.Replace(text, digest, "", 1)))
+		require.NoError(t, os.WriteFile(file, []byte(strings.Replace(text, digest, hex.EncodeToString(sum[:]), 1)), 0o666))
+		requireUnchanged(t, dir, plan.ErrReceipt, commit(p, t))
+		require.ErrorContains(t, commit(p, t)(), "part: got 1-000000001-")
 	})
 	t.Run("changed part", func(t *testing.T) {
 		for _, damage := range []func(file string) error{

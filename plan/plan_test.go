@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/ndarray"
@@ -93,6 +94,24 @@ func all(t testing.TB, p *plan.Plan) {
 			require.NoError(t, err)
 			require.True(t, done)
 		}
+	}
+}
+
+// TestPlan_Commit_concurrent commits a plan several times at once. All calls succeed, because the
+// slower ones find the target of the plan.
+func TestPlan_Commit_concurrent(t *testing.T) {
+	dir := t.TempDir()
+	wave(t, dir+"/a.b2nd", floats([]int64{37, 50, 61}, []int64{8, 20, 61}))
+	for range 8 {
+		out := t.TempDir()
+		p := planned(t, "rechunk", dir+"/a.b2nd", out+"/out.b2nd", func(s *ndarray.Spec) { s.ChunkShape = []int64{10, 10, 10} }, plan.Options{ShardBytes: 60_000})
+		all(t, p)
+		var group errgroup.Group
+		for range 6 {
+			group.Go(func() error { return p.Commit(t.Context(), nil) })
+		}
+		require.NoError(t, group.Wait())
+		require.NoDirExists(t, out+"/out.b2nd.parts")
 	}
 }
 

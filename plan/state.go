@@ -310,6 +310,9 @@ func receiptName(stage int, shard int64) string {
 	return fmt.Sprintf("%d-%09d.json", stage, shard)
 }
 
+// partName returns the beginning of the names of the parts of a shard.
+func partName(stage int, shard int64) string { return fmt.Sprintf("%d-%09d-", stage, shard) }
+
 func (r *receipt) seal() (string, error) {
 	own := *r
 	own.Digest = ""
@@ -345,8 +348,8 @@ func (p *Plan) receipt(ctx context.Context, s store, stage int, shard int64) (*r
 		return nil, bad("plan", r.Plan, p.ID)
 	case r.Stage != stage || r.Shard != shard:
 		return nil, bad("shard", fmt.Sprintf("%d of stage %d", r.Shard, r.Stage), fmt.Sprintf("%d of stage %d", shard, stage))
-	case r.Part != filepath.Base(r.Part) && r.Part != "":
-		return nil, bad("part", r.Part, "a file name")
+	case r.Part != "" && (r.Part != filepath.Base(r.Part) || !strings.HasPrefix(r.Part, partName(stage, shard))):
+		return nil, bad("part", r.Part, "a file name that begins with "+partName(stage, shard))
 	}
 	return r, nil
 }

@@ -183,7 +183,7 @@ func (p *Plan) partSpec(stage int, m ndarray.Meta, shape []int64) ndarray.Spec {
 // error there is no part.
 func (p *Plan) writePart(ctx context.Context, s store, r *receipt, m ndarray.Meta, from *ndarray.Array, o *WorkOptions) (err error) {
 	format := p.partFormat(r.Stage)
-	name := fmt.Sprintf("%d-%09d-%s", r.Stage, r.Shard, attempt())
+	name := partName(r.Stage, r.Shard) + attempt()
 	path, done, err := s.scratch(name)
 	if err != nil {
 		return err
