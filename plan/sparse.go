@@ -14,6 +14,7 @@ import (
 
 	"github.com/hyperslab/hyperslab/cblosc"
 	"github.com/hyperslab/hyperslab/cblosc/frameio"
+	"github.com/hyperslab/hyperslab/internal/files/atomicfile"
 	"github.com/hyperslab/hyperslab/internal/format/cframe"
 	"github.com/hyperslab/hyperslab/internal/grid"
 	"github.com/hyperslab/hyperslab/ndarray"
@@ -219,7 +220,7 @@ func link(from, to string) (err error) {
 		return err
 	}
 	if _, err = io.Copy(dst, src); err == nil {
-		err = dst.Sync()
+		err = atomicfile.SyncFile(dst)
 	}
 	return errors.Join(err, dst.Close())
 }

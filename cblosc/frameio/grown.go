@@ -94,7 +94,7 @@ func (t *grownFile) commit() error {
 	if t.lax {
 		return t.f.Close()
 	}
-	return errors.Join(t.f.Sync(), t.f.Close())
+	return errors.Join(atomicfile.SyncFile(t.f), t.f.Close())
 }
 
 func (t *grownFile) discard() error {
@@ -109,7 +109,7 @@ func (t *grownFile) discard() error {
 		err = t.f.Truncate(t.endAt + int64(len(t.end)))
 	}
 	if !t.lax {
-		err = errors.Join(err, t.f.Sync())
+		err = errors.Join(err, atomicfile.SyncFile(t.f))
 	}
 	err = errors.Join(err, t.f.Close())
 	if errors.Is(err, os.ErrClosed) {

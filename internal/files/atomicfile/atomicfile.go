@@ -234,12 +234,37 @@ func (o *Output) Commit() error {
 	if err := o.replace(); err != nil {
 		return err
 	}
+	if !o.volatile {
+		published.Lock()
+		if len(published.targets) == mostPublished {
+			published.targets = published.targets[1:]
+		}
+		published.targets = append(published.targets, o.target)
+		published.Unlock()
+	}
 	// After an exchange the temporary name holds the replaced file or directory.
 	err := os.RemoveAll(o.temp)
 	if !o.volatile {
 		err = errors.Join(syncDir(filepath.Dir(o.target)), err)
 	}
 	return errors.Join(err, o.finish(committed))
+}
+
+// published are the targets of committed outputs, except volatile ones. There is one for each file
+// that a command writes; a service that writes many files keeps the last ones.
+var published struct {
+	sync.Mutex
+	targets []string
+}
+
+// mostPublished bounds the list.
+const mostPublished = 1000
+
+// Committed returns the targets of the last committed outputs, except volatile ones.
+func Committed() []string {
+	published.Lock()
+	defer published.Unlock()
+	return slices.Clone(published.targets)
 }
 
 // replace moves the output to the target under the lock of a target that is replaced. The lock of

@@ -13,10 +13,12 @@ func syncFile(path string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
-	return f.Sync()
+	return SyncFile(f)
 }
 
 func syncDir(string) error { return nil }
 
 // SyncDir has no effect because Windows has no such operation: NTFS keeps a journal of names.
 func SyncDir(*os.Root, string) error { return nil }
+
+func cannotSync(error) bool { return false }

@@ -132,6 +132,8 @@ func hints() []hint {
 				" checks it, and hyperslab recover saves its contents"
 		}},
 		{when: fullDisk(nil), advice: "free space there, or write to another disk; incomplete output has been removed"},
+		{is: syscall.EIO, when: func(f *failure) bool { return writing(f.err) }, advice: "the disk or its connection failed: the output is not " +
+			"complete and has been removed; the log of the system names the device"},
 		{is: syscall.EFBIG, advice: "raise the limit on the size of files (ulimit -f), or write to a file system without one"},
 		{is: syscall.EROFS, advice: "the file system is read-only: name another directory, or mount it for writing"},
 
@@ -192,6 +194,12 @@ func fileHints() []hint {
 		{is: ndarray.ErrRegion, text: help},
 		{command: "verify", text: help},
 	}
+}
+
+// writing reports whether an error is one of writing or syncing a file.
+func writing(err error) bool {
+	e, ok := errors.AsType[*fs.PathError](err)
+	return ok && slices.Contains([]string{"sync", "write", "close", "truncate"}, e.Op)
 }
 
 // contains reports whether the error contains one of a type.

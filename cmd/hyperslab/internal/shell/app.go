@@ -131,6 +131,9 @@ func (a *App) Finish(ctx context.Context, cmd *cobra.Command, err error) int {
 	case errors.Is(err, syscall.EPIPE) && outputClosed(): // the signal will arrive
 		sig = &SignalError{syscall.SIGPIPE}
 	}
+	if sig != nil && err == nil && sig.Signal != syscall.SIGPIPE {
+		sig = nil // the work was done before it could be stopped
+	}
 	code := exitCode(err)
 	switch {
 	case sig != nil:
@@ -143,6 +146,9 @@ func (a *App) Finish(ctx context.Context, cmd *cobra.Command, err error) int {
 			a.complain(cmd, err)
 		}
 	}
+	for _, dir := range atomicfile.Unsynced() {
+		a.Note("%s the file system of %s cannot sync files: a power failure can lose the output", a.Talk.Notice(cmd.CommandPath()+":"), dir)
+	}
 	if cleanup != nil {
 		a.complain(cmd, fmt.Errorf("removing temporary files: %w", cleanup))
 		if code == ExitOK {
@@ -152,9 +158,16 @@ func (a *App) Finish(ctx context.Context, cmd *cobra.Command, err error) int {
 	return code
 }
 
-// StopError reports that a signal ended the command.
+// StopError reports that a signal ended the command, and the outputs that it had completed.
 func StopError(sig *SignalError) error {
-	return fmt.Errorf("stopped by a signal (%w); no temporary file is left", sig)
+	switch done := atomicfile.Committed(); len(done) {
+	case 0:
+		return fmt.Errorf("stopped by a signal (%w); no temporary file is left", sig)
+	case 1:
+		return fmt.Errorf("stopped by a signal (%w) after it wrote %s; no temporary file is left", sig, done[0])
+	default:
+		return fmt.Errorf("stopped by a signal (%w) after it wrote %d files, the last one %s; no temporary file is left", sig, len(done), done[len(done)-1])
+	}
 }
 
 // temporary matches the name of an incomplete output.
