@@ -98,7 +98,7 @@ func members(ctx context.Context, dir string) (list []member, err error) {
 			m.err = fmt.Errorf("%w: %v in the place of an array", ndarray.ErrCorrupt, d.Type())
 		case !d.Type().IsRegular():
 			m.err = fmt.Errorf("%w: %v, not a regular file", errors.ErrUnsupported, d.Type())
-		case strings.HasSuffix(path, SidecarExt) && exists(strings.TrimSuffix(path, SidecarExt)):
+		case strings.HasSuffix(path, SidecarExt) && exists(strings.TrimSuffix(path, SidecarExt)), d.Name() == detect.DoneFile:
 			return nil
 		default:
 			m.is, m.err = detect.Content(path)

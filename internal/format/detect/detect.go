@@ -47,6 +47,8 @@ const (
 	ArrayExt = ".b2nd"
 	// DigestsExt follows the name of a file in that of its digests.
 	DigestsExt = ".sha256"
+	// DoneFile is the file in a directory of targets with the sources that commands have finished.
+	DoneFile = ".hyperslab-done"
 	// GroupFile is the file with the attributes of a group, in a directory of arrays.
 	GroupFile = "__group__" + ArrayExt
 )
@@ -302,6 +304,8 @@ func Foreign(dir string) (name string, err error) {
 		case ext == ArrayExt, ext == frameExt:
 			return true
 		case strings.HasPrefix(base, ".") && strings.Contains(base, ".tmp-"): // of a killed writer
+			return true
+		case base == DoneFile:
 			return true
 		case base == referencesFile, ext == ".parq":
 			return references

@@ -64,17 +64,21 @@ func Open(location string, arr *ndarray.Array, m ndarray.Meta) (*Map, error) {
 			"lists the chunks of a frame", errors.ErrUnsupported, location)
 	}
 	x := &Map{Location: location, Meta: m, array: arr}
-	if m.ChunkShape == nil {
-		return nil, errs.Mark(fmt.Errorf("%s is not chunked: its elements lie in one piece", urlfile.Redact(location)), ndarray.ErrParam)
-	}
 	var err error
-	if x.Grid, err = grid.New(m.Shape, m.ChunkShape); err != nil {
-		return nil, err
-	}
 	if m.Format != "hdf5" {
-		x.member, err = MemberOf(location, arr == nil)
+		if x.member, err = MemberOf(location, arr == nil); err != nil {
+			return nil, err
+		}
 	}
-	return x, err
+	if m.ChunkShape == nil {
+		err = errs.Mark(fmt.Errorf("%s is not chunked: its elements lie in one piece", urlfile.Redact(location)), ndarray.ErrParam)
+	} else {
+		x.Grid, err = grid.New(m.Shape, m.ChunkShape)
+	}
+	if err != nil {
+		return nil, errors.Join(err, x.Close())
+	}
+	return x, nil
 }
 
 // Close closes the frame of an array in a container.
