@@ -8,11 +8,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/shell"
 	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/term"
-	"github.com/hyperslab/hyperslab/internal/files/regularfile"
-	"github.com/hyperslab/hyperslab/internal/hdf5/h5cloud"
-	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/remote"
 )
 
@@ -69,7 +67,6 @@ func (j *verifyJob) verifyCloud(cmd *cobra.Command, args []string) error {
 		row := CloudRow{Path: remote.Redact(source), Arrays: []CloudArray{}, Problems: []CloudProblem{}}
 		err := row.examine(cmd.Context(), source)
 		if err != nil {
-			err = ndarray.Wrap("verify", row.Path, err)
 			row.Error = shell.OrNull(err.Error())
 		}
 		found = found || len(row.Problems) > 0
@@ -81,7 +78,7 @@ func (j *verifyJob) verifyCloud(cmd *cobra.Command, args []string) error {
 	})
 	if j.json && len(doc.Files) > 0 {
 		doc.Seconds = shell.Seconds(time.Since(start))
-		err = errors.Join(err, shell.WriteJSON(j.Stdout, doc))
+		err = errors.Join(err, j.WriteDocument(j.Stdout, doc))
 	}
 	if found {
 		return &shell.ExitError{Code: shell.ExitDiffers, Err: err}
@@ -90,28 +87,12 @@ func (j *verifyJob) verifyCloud(cmd *cobra.Command, args []string) error {
 }
 
 // examine fills the row.
-func (row *CloudRow) examine(ctx context.Context, source string) (err error) {
-	var r shell.SourceFile
-	var size int64
-	if remote.IsURL(source) {
-		o, err := remote.DefaultClient.Open(ctx, source)
-		if err != nil {
-			return err
-		}
-		r, size = o, o.Size()
-	} else {
-		f, info, err := regularfile.Open(source)
-		if err != nil {
-			return err
-		}
-		r, size = f, info.Size()
-	}
-	defer func() { err = errors.Join(err, r.Close()) }()
-	x, err := h5cloud.Examine(ctx, r, size)
+func (row *CloudRow) examine(ctx context.Context, source string) error {
+	x, err := hyperslab.CheckCloud(ctx, source)
 	if err != nil {
 		return err
 	}
-	row.Bytes, row.Metadata, row.Requests = shell.JSONInt(size), shell.JSONInt(x.Metadata.Bytes), shell.JSONInt(x.Metadata.Requests)
+	row.Bytes, row.Metadata, row.Requests = shell.JSONInt(x.Bytes), shell.JSONInt(x.MetadataBytes), shell.JSONInt(x.Requests)
 	if x.PageSize > 0 {
 		row.Page = new(shell.JSONInt(x.PageSize))
 	}
@@ -125,7 +106,7 @@ func (row *CloudRow) examine(ctx context.Context, source string) (err error) {
 }
 
 // array adds a dataset.
-func (row *CloudRow) array(a *h5cloud.Array) {
+func (row *CloudRow) array(a *hyperslab.CloudArray) {
 	d := CloudArray{Path: a.Path, Shape: shell.JSONShape(a.Shape), Bytes: shell.JSONInt(a.Bytes), Stored: shell.JSONInt(a.StoredBytes)}
 	if a.ChunkShape != nil {
 		d.Chunk, d.Size, d.Chunks = shell.JSONShape(a.ChunkShape), new(shell.JSONInt(a.ChunkBytes)), new(shell.JSONInt(a.Chunks))
@@ -134,7 +115,7 @@ func (row *CloudRow) array(a *h5cloud.Array) {
 }
 
 // newCloudProblem describes a problem, with the option that fixes it.
-func newCloudProblem(p h5cloud.Problem) CloudProblem {
+func newCloudProblem(p hyperslab.CloudProblem) CloudProblem {
 	if p.Object == "" {
 		return CloudProblem{Problem: fmt.Sprintf("metadata: got %d requests, want at most %d", p.Got, p.Most), Fix: "hyperslab repack --cloud"}
 	}

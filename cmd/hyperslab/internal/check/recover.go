@@ -59,6 +59,8 @@ type recoverJob struct {
 
 	progress string
 	fix      repairFlags
+	batch    shell.BatchFlags
+	jobs     int
 }
 
 func newRecover(a *shell.App) *cobra.Command {
@@ -87,15 +89,29 @@ the plan. --plan applies a stored plan to the file for which it was made, and --
 with --reverse restores that file from its copy.
 
 Exit codes: 0 no data is guessed or lost, 2 no valid file could be written, 3 some data
-is guessed or lost, or a change of a new plan of --repair is guessed.`,
+is guessed or lost, or a change of a new plan of --repair is guessed.` + shell.IntoHelp,
 		Example: `  hyperslab recover broken.h5 saved.h5
   hyperslab recover waves.b2nd whole.b2nd --untrusted
   hyperslab recover --repair unclosed.h5
   hyperslab recover --repair unclosed.h5 --json > repair.json
   hyperslab recover --repair unclosed.h5 repaired.h5 --plan repair.json
   hyperslab recover --repair repaired.h5 original.h5 --plan repair.json --reverse`,
-		Args: shell.Arity(1, 2),
+		Args: func(cmd *cobra.Command, args []string) error {
+			if j.batch.Into != "" {
+				return j.batch.Arity(cmd, args)
+			}
+			return shell.Arity(1, 2)(cmd, args)
+		},
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := j.batch.Check(cmd); err != nil {
+				return err
+			}
+			if j.batch.Into != "" {
+				return j.into(cmd, args)
+			}
+			if j.batch.Many() {
+				return shell.Usagef("-r and --files-from name many sources: --into DIR is required")
+			}
 			if err := j.fix.check(len(args), j); err != nil {
 				return err
 			}
@@ -116,12 +132,57 @@ is guessed or lost, or a change of a new plan of --repair is guessed.`,
 	f.BoolVar(&j.fix.reverse, "reverse", false, "with --plan: restore the file for which the plan was made")
 	shell.ProgressFlag(cmd, &j.progress)
 	shell.JSONFlag(cmd, &j.json)
+	j.batch.Add(cmd)
+	shell.JobsFlag(cmd, &j.jobs, 0, "with --into: number `N` of files that are read at the same time; 0 means all cores")
 	a.LockFlags(cmd)
 	(&shell.UntrustedFlags{}).Add(a, cmd)
 	return cmd
 }
 
-func (j *recoverJob) run(ctx context.Context, source, target string) error {
+// into recovers each source to a directory.
+func (j *recoverJob) into(cmd *cobra.Command, args []string) error {
+	if j.fix.on {
+		return shell.Usagef("--into and --repair: a plan is for one file")
+	}
+	if err := j.check(); err != nil {
+		return err
+	}
+	_, err := j.Into(cmd, args, &shell.Into{
+		Flags: &j.batch, Job: &shell.JobFlags{Jobs: j.jobs, Progress: j.progress, Quiet: j.quiet}, Force: j.force, DryRun: j.dryRun,
+		Lines: j.json && j.Lines,
+		Target: func(_ context.Context, s *shell.Source) (string, error) {
+			return shell.JoinTarget(j.batch.Into, s.Rel), nil
+		},
+		Do: func(ctx context.Context, w *shell.Work) (any, error) {
+			one := *j
+			one.App, one.force = w.App, w.Replace
+			if one.dryRun {
+				return nil, one.planRecovery(w.Source, w.Target)
+			}
+			r, err := one.recover(ctx, w.Source, w.Target)
+			if err == nil && !r.report.Complete {
+				err = &shell.ExitError{Code: shell.ExitPartly}
+			}
+			return r, err
+		},
+		Report: func(o *shell.Outcome) error {
+			r, ok := o.Value.(*recovered)
+			if !ok || o.Err != nil {
+				return nil
+			}
+			if !j.json && !j.quiet && len(r.report.Findings) > 0 {
+				if _, err := fmt.Fprintf(j.Stdout, "%s\n", j.Data.Heading("==> "+term.Safe(o.Source)+" <==")); err != nil {
+					return err
+				}
+			}
+			return j.show(r)
+		},
+	})
+	return err
+}
+
+// check checks the flags.
+func (j *recoverJob) check() error {
 	if err := j.format.check(); err != nil {
 		return err
 	}
@@ -134,14 +195,50 @@ func (j *recoverJob) run(ctx context.Context, source, target string) error {
 	if j.most < 0 {
 		return shell.Usagef("-n %d: want 0 or more findings", j.most)
 	}
+	return nil
+}
+
+func (j *recoverJob) run(ctx context.Context, source, target string) error {
+	if err := j.check(); err != nil {
+		return err
+	}
+	if j.dryRun {
+		if err := whole(source, target); err != nil {
+			return err
+		}
+		return j.planRecovery(source, target)
+	}
+	r, err := j.recover(ctx, source, target)
+	if err != nil {
+		return err
+	}
+	if err = j.show(r); !r.report.Complete {
+		return &shell.ExitError{Code: shell.ExitPartly, Err: err}
+	}
+	return err
+}
+
+// whole checks the names of a source and its target.
+func whole(source, target string) error {
 	if err := shell.WholeFile("recover", source); err != nil {
 		return err
 	}
 	if shell.SameFile(source, target) {
 		return shell.Usagef("%s is the corrupt file, which is never changed; give the new one another name", target)
 	}
-	if j.dryRun {
-		return j.planRecovery(source, target)
+	return nil
+}
+
+// recovered is the result of a recovery.
+type recovered struct {
+	report *hyperslab.RecoverReport
+	took   time.Duration
+}
+
+// recover writes the recoverable contents of a file to a new one.
+func (j *recoverJob) recover(ctx context.Context, source, target string) (*recovered, error) {
+	if err := whole(source, target); err != nil {
+		return nil, err
 	}
 	opts := &hyperslab.RecoverOptions{Format: hyperslab.Format(j.format), Overwrite: j.force, MaxFindings: j.most, Isolated: j.Sandboxed()}
 	if j.most == 0 {
@@ -149,21 +246,21 @@ func (j *recoverJob) run(ctx context.Context, source, target string) error {
 	}
 	start := time.Now()
 	m := term.NewMeter(j.progress, j.Stderr, "recover", 0, time.Now)
+	defer m.Finish()
 	opts.Progress = m.UpdateOf
 	r, err := hyperslab.Recover(ctx, target, source, opts)
-	m.Finish()
 	if err != nil {
-		return err
+		return nil, err
 	}
+	return &recovered{r, time.Since(start)}, nil
+}
+
+// show writes the result of a recovery.
+func (j *recoverJob) show(r *recovered) error {
 	if j.json {
-		err = j.WriteJSON(j.Stdout, newRecoverDoc(r, time.Since(start)))
-	} else {
-		err = j.tellRecovery(r, j.quiet)
+		return j.WriteJSON(j.Stdout, newRecoverDoc(r.report, r.took))
 	}
-	if !r.Complete {
-		return &shell.ExitError{Code: shell.ExitPartly, Err: err}
-	}
-	return err
+	return j.tellRecovery(r.report, j.quiet)
 }
 
 // planRecovery reports the input of a recovery. Only the recovery itself shows whether data can be

@@ -286,7 +286,7 @@ func (j *verifyJob) run(cmd *cobra.Command, args []string) error {
 	})
 	if j.json && len(doc.Files) > 0 {
 		doc.Seconds = shell.Seconds(time.Since(start))
-		err = errors.Join(err, shell.WriteJSON(j.Stdout, doc))
+		err = errors.Join(err, j.WriteDocument(j.Stdout, doc))
 	}
 	if j.recursive && !j.json && len(doc.Files) > 0 {
 		j.printTotals(&doc.Totals)

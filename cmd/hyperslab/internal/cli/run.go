@@ -103,7 +103,7 @@ files stay), 130 and 143 interrupted (temporary files are removed first).`,
 			if err := shell.Together(cmd); err != nil {
 				return err
 			}
-			a.Isolation = shell.IsolationOf(cmd)
+			a.Isolation, a.Lines = shell.IsolationOf(cmd), shell.JSONLines(cmd)
 			if err := a.Remote.Begin(a); err != nil {
 				return err
 			}

@@ -50,6 +50,7 @@ var documents = map[string]any{
 	shell.SchemaConvertTree: convert.ConvertTreeDoc{},
 	shell.SchemaConvertMany: convert.ConvertManyDoc{},
 	"converted source":      convert.ConvertRow{},
+	"source totals":         shell.Totals{},
 	shell.SchemaDiff:        check.DiffDoc{},
 	shell.SchemaDiffTree:    check.DiffTreeDoc{},
 	"object difference":     check.ObjectDiff{},

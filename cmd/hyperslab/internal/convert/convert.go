@@ -131,7 +131,7 @@ The default codec is zstd 5 with byte shuffle in b2nd, deflate 4 with byte shuff
 HDF5, and within one format that of the source.
 
 --into writes many sources to a directory, each under its name with the extension of
---format. An array of b2nd, bcolz or .npy becomes :/data in HDF5.` + shell.UploadHelp + shell.BatchHelp + shell.AddressHelp +
+--format. An array of b2nd, bcolz or .npy becomes :/data in HDF5.` + shell.UploadHelp + shell.IntoHelp + shell.AddressHelp +
 			shell.SliceHelp,
 		Example: `  hyperslab convert etopo.h5:/ROSE rose.b2nd
   hyperslab convert rose.b2nd back.h5:/ROSE
@@ -187,7 +187,7 @@ HDF5, and within one format that of the source.
 }
 
 func (j *ConvertJob) run(cmd *cobra.Command, args []string) error {
-	if err := j.Check(); err != nil {
+	if err := errors.Join(j.Check(), j.batch.Check(cmd)); err != nil {
 		return err
 	}
 	if j.batch.Into != "" {
@@ -228,6 +228,7 @@ func partial(r conversion) error {
 // conversion is the result for one source and its target.
 type conversion interface {
 	document() any                           // for --json
+	lost() []string                          // things that the target does not keep
 	plan(w io.Writer, p term.Paint) error    // for --dry-run
 	summary() string                         // one line
 	sizes() (bytes int64, stored *int64)     // bytes of the elements, and of the target; stored is nil in a dry run
@@ -404,7 +405,7 @@ func (j *ConvertJob) LeaveOut(ctx context.Context, src *shell.Part, format hyper
 		return left, nil, err
 	}
 	reported = slices.Concat(changed, reported, typesLost(attrs.List, left.keep, format))
-	switch fill, err := stringFill(j.App, j.Source, src.Meta()); {
+	switch fill, err := stringFill(ctx, j.App, j.Source, src.Meta()); {
 	case err != nil:
 		return left, nil, err
 	case fill != "":
@@ -543,6 +544,8 @@ func (r *convertResult) estimate(ctx context.Context, src *ndarray.Array, spec n
 }
 
 func (r *convertResult) document() any { return r.doc }
+
+func (r *convertResult) lost() []string { return r.doc.Lost }
 
 func (r *convertResult) estimated() string {
 	if r.doc.EstimatedBytes == nil {

@@ -5,6 +5,7 @@ package convert
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -83,11 +84,11 @@ func (j *ConvertJob) leaveOut(spec *ndarray.Spec, m ndarray.Meta, format hypersl
 
 // stringFill returns the fill value of an HDF5 dataset of variable strings, which ndarray.Spec does
 // not have; "" is also the default. The fill values of untrusted files are not read.
-func stringFill(a *shell.App, source string, m ndarray.Meta) (text string, err error) {
+func stringFill(ctx context.Context, a *shell.App, source string, m ndarray.Meta) (text string, err error) {
 	if m.Format != string(hyperslab.HDF5) || m.DType.Kind != ndarray.String || a.Untrusted() {
 		return "", nil
 	}
-	err = inspect.WithDataset(a, source, func(_ *h5.File, d *h5.Dataset) error {
+	err = inspect.WithDataset(ctx, a, source, func(_ *h5.File, d *h5.Dataset) error {
 		text, err = textview.Fill(d)
 		return err
 	})

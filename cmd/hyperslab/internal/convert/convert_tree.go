@@ -11,7 +11,6 @@ import (
 	"path"
 	"path/filepath"
 	"regexp"
-	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -331,6 +330,8 @@ func (j *ConvertJob) wayOut(lost []hyperslab.Problem) string {
 
 func (r *treeResult) document() any { return r.doc }
 
+func (r *treeResult) lost() []string { return r.doc.Lost }
+
 func (r *treeResult) estimated() string {
 	if r.doc.EstimatedBytes == nil {
 		return ""
@@ -377,6 +378,7 @@ type ConvertManyDoc struct {
 	Schema  string          `json:"schema"`
 	DryRun  bool            `json:"dry_run"`
 	Files   []ConvertRow    `json:"files"`
+	Totals  *shell.Totals   `json:"totals"` // null in a line of one source
 	Seconds shell.JSONFloat `json:"seconds"`
 	Workers int             `json:"workers"`
 }
@@ -385,8 +387,10 @@ type ConvertManyDoc struct {
 type ConvertRow struct {
 	Source      string         `json:"source"`
 	Target      string         `json:"target"`
+	Status      shell.Status   `json:"status"`
 	Bytes       *shell.JSONInt `json:"bytes"`
 	StoredBytes *shell.JSONInt `json:"stored_bytes"`
+	Lost        []string       `json:"lost"`
 	Error       *string        `json:"error"`
 }
 
@@ -399,48 +403,75 @@ func (j *ConvertJob) convertMany(cmd *cobra.Command, args []string) error {
 		return shell.Usagef("--into and - : data on standard input has no name; --files-from - reads names from standard input")
 	}
 	start := time.Now()
-	workers := j.Job.Jobs
-	if workers == 0 {
-		workers = runtime.GOMAXPROCS(0)
-	}
-	doc := ConvertManyDoc{Schema: shell.SchemaConvertMany, DryRun: j.dryRun, Files: []ConvertRow{}, Workers: workers}
-	err := j.Batch(cmd, args, &j.batch, j.Job.Quiet, func(source string) error {
-		row := ConvertRow{Source: source}
-		var r conversion
-		one, err := j.targetInto(cmd.Context(), source)
-		if err == nil {
-			row.Target = one.Target
-			r, err = one.convertOne(cmd.Context())
-		}
-		if err != nil {
-			row.Error = shell.OrNull(err.Error())
-		} else {
-			bytes, stored := r.sizes()
-			row.Bytes, row.StoredBytes = (*shell.JSONInt)(&bytes), (*shell.JSONInt)(stored)
-			switch {
-			case j.json || j.Job.Quiet:
-			case j.dryRun:
-				line := fmt.Sprintf("would convert %s to %s: %s of elements", term.Safe(source), term.Safe(row.Target),
-					term.FormatBytes(bytes))
-				if about := r.estimated(); about != "" {
-					line += ", " + about
-				}
-				j.Note("%s", line)
-			default:
-				j.Note("%s: %s", term.Safe(row.Target), r.summary())
-			}
-		}
-		doc.Files = append(doc.Files, row)
-		if err == nil {
-			err = partial(r)
-		}
-		return err
-	})
-	if j.json && len(doc.Files) > 0 {
+	doc := ConvertManyDoc{Schema: shell.SchemaConvertMany, DryRun: j.dryRun, Files: []ConvertRow{}, Workers: shell.Goroutines(j.Job.Jobs)}
+	write := func() error {
 		doc.Seconds = shell.Seconds(time.Since(start))
-		err = errors.Join(err, j.WriteJSON(j.Stdout, doc))
+		return j.WriteJSON(j.Stdout, doc)
+	}
+	totals, err := j.Into(cmd, args, &shell.Into{
+		Flags: &j.batch, Job: &j.Job, Force: j.force, DryRun: j.dryRun, Lines: j.json && j.Lines, Target: j.targetInto, Do: j.convertWork,
+		Report: func(o *shell.Outcome) error {
+			row := newConvertRow(o)
+			switch {
+			case j.json && j.Lines:
+				doc.Files = []ConvertRow{row}
+				return write()
+			case j.json:
+				doc.Files = append(doc.Files, row)
+			case !j.Job.Quiet && o.Value != nil && o.Err == nil:
+				j.Note("%s", row.line(o.Value.(conversion), j.dryRun))
+			}
+			return nil
+		},
+	})
+	if j.json && totals.Sum() > 0 {
+		if doc.Totals = &totals; j.Lines {
+			doc.Files = []ConvertRow{}
+		}
+		err = errors.Join(err, write())
 	}
 	return err
+}
+
+// convertWork converts one of many sources.
+func (j *ConvertJob) convertWork(ctx context.Context, w *shell.Work) (any, error) {
+	one := j.from(w.Source, w.Target)
+	one.App, one.force, one.Job.Jobs, one.Job.Limit = w.App, w.Replace, w.Workers, w.Memory
+	if j.Format == string(hyperslab.B2ND) && filepath.Ext(w.Target) != extension[j.Format] {
+		one.Format = "" // a directory of b2nd files
+	}
+	r, err := one.convertOne(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return r, partial(r)
+}
+
+// newConvertRow returns the row of a source.
+func newConvertRow(o *shell.Outcome) ConvertRow {
+	row := ConvertRow{Source: o.Source, Target: o.Target, Status: o.Status, Lost: []string{}}
+	if o.Err != nil {
+		row.Error = shell.OrNull(o.Err.Error())
+		return row
+	}
+	if r, ok := o.Value.(conversion); ok {
+		bytes, stored := r.sizes()
+		row.Bytes, row.StoredBytes, row.Lost = (*shell.JSONInt)(&bytes), (*shell.JSONInt)(stored), r.lost()
+	}
+	return row
+}
+
+// line is the summary of a source as text.
+func (row *ConvertRow) line(r conversion, dryRun bool) string {
+	if !dryRun {
+		return term.Safe(row.Target) + ": " + r.summary()
+	}
+	line := fmt.Sprintf("would convert %s to %s: %s of elements", term.Safe(row.Source), term.Safe(row.Target),
+		term.FormatBytes(int64(*row.Bytes)))
+	if about := r.estimated(); about != "" {
+		line += ", " + about
+	}
+	return line
 }
 
 // extension contains the extensions of the targets of --into by format. Targets of trees without
@@ -451,36 +482,35 @@ var extension = map[string]string{
 	tableFormat: ".b2z", shell.FrameFormat: ".b2frame", shell.NPYFormat: ".npy", shell.RawFormat: ".raw",
 }
 
-// targetInto returns the job for a source in the directory of --into. The target has the name of
-// its file and, for an object inside, the name of the object. An array in an HDF5 file keeps its
-// path.
-func (j *ConvertJob) targetInto(ctx context.Context, source string) (*ConvertJob, error) {
-	loc, err := locate.Parse(source)
+// targetInto returns the target of a source in the directory of --into. It has the path of its file
+// and, for an object inside, the name of the object. An array in an HDF5 file keeps its path.
+func (j *ConvertJob) targetInto(ctx context.Context, s *shell.Source) (string, error) {
+	loc, err := locate.Parse(s.Name)
 	if err != nil {
-		return nil, err
+		return "", err
 	}
 	object := strings.Trim(loc.Object, "/")
-	name := strings.TrimSuffix(filepath.Base(loc.File), filepath.Ext(loc.File))
+	name := strings.TrimSuffix(s.Rel, filepath.Ext(s.Rel))
 	if object != "" {
 		name += "-" + strings.ReplaceAll(object, "/", "-")
 	}
 	ext := extension[j.Format]
-	one := j.from(source, "")
-	tree, err := groupTree(ctx, j.App, source)
-	many := tree != nil
-	if many {
+	if j.Format != string(hyperslab.B2ND) && j.Format != string(hyperslab.HDF5) {
+		return shell.JoinTarget(j.batch.Into, name) + ext, nil
+	}
+	tree, err := groupTree(ctx, j.App, s.Name)
+	if err == nil && tree != nil {
 		err = tree.Close()
 	}
 	switch {
 	case err != nil:
-		return nil, err
-	case many && j.Format == string(hyperslab.B2ND):
-		one.Format, ext = "", "" // a directory of b2nd files
-	case !many && j.Format == string(hyperslab.HDF5):
+		return "", err
+	case tree != nil && j.Format == string(hyperslab.B2ND):
+		ext = "" // a directory of b2nd files
+	case tree == nil && j.Format == string(hyperslab.HDF5):
 		ext += ":/" + cmp.Or(object, "data")
 	}
-	one.Target = shell.JoinTarget(j.batch.Into, name) + ext
-	return one, nil
+	return shell.JoinTarget(j.batch.Into, name) + ext, nil
 }
 
 // problemLines lists problems in an error, each on its own line.

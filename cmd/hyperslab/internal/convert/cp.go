@@ -17,11 +17,14 @@ import (
 	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/shell"
 	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/term"
+	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/internal/draft"
 	"github.com/hyperslab/hyperslab/internal/files/atomicfile"
 	"github.com/hyperslab/hyperslab/internal/hdf5/h5copy"
 	"github.com/hyperslab/hyperslab/internal/hdf5/h5objects"
 	"github.com/hyperslab/hyperslab/internal/location/locate"
 	"github.com/hyperslab/hyperslab/internal/location/shellword"
+	"github.com/hyperslab/hyperslab/internal/tree/opened"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/remote"
 )
@@ -38,10 +41,12 @@ type cpJob struct {
 	other   shell.FilesFlags
 	pick    shell.PickFlags
 	shards  shardFlags
+	batch   shell.BatchFlags
+	jobs    int
 
 	to    locate.Location
 	kind  hyperslab.Format  // of the target, or of its name
-	files *shell.HDF5Files  // open files
+	files *opened.Files     // open files
 	from  []locate.Location // objects of HDF5 files
 	left  []string          // unreadable objects
 }
@@ -73,7 +78,9 @@ of a container. For this an existing .b2z or .b2e is written again as a whole.
 With --split, the source is a bcolz array or ctable or a sparse Blosc2 array, and each
 target is a new directory with its metadata and some of its chunks, for example on
 another disk. --join makes one array of such parts. The chunks are numbered in row-major
-order, and must each be in one part.` + shell.UploadHelp + editHelp,
+order, and must each be in one part.
+
+--into copies files, or the object at the same path of many files, to a directory.` + shell.UploadHelp + editHelp + shell.IntoHelp,
 		Example: `  hyperslab cp tree.h5:/run1/temperature waves.h5:/measured/temperature
   hyperslab cp tree.h5:/run1 tree.h5:/time archive.h5:/2024/
   hyperslab cp waves.b2nd again.b2nd
@@ -83,13 +90,24 @@ order, and must each be in one part.` + shell.UploadHelp + editHelp,
   hyperslab cp store.b2z:/g store.b2d:/copy
   hyperslab cp --split :1 --split 1: waves.bcolz part1 part2
   hyperslab cp --join :1 --join 1: part1 part2 joined.bcolz`,
-		Args:              shell.Arity(2, -1),
+		Args: func(cmd *cobra.Command, args []string) error {
+			if j.batch.Into != "" {
+				return j.batch.Arity(cmd, args)
+			}
+			return shell.Arity(2, -1)(cmd, args)
+		},
 		ValidArgsFunction: shell.CompleteAddress,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			last := len(args) - 1
-			if err := j.pick.Check(); err != nil {
+			if err := errors.Join(j.pick.Check(), j.batch.Check(cmd)); err != nil {
 				return err
 			}
+			if j.batch.Into != "" {
+				return j.into(cmd, args)
+			}
+			if j.batch.Many() {
+				return shell.Usagef("-r and --files-from name many sources: --into DIR is required")
+			}
+			last := len(args) - 1
 			if j.shards.given() {
 				if err := j.shards.check(cmd, args); err != nil {
 					return err
@@ -114,8 +132,46 @@ order, and must each be in one part.` + shell.UploadHelp + editHelp,
 	j.edit.add(a, cmd)
 	shell.AddDType(a, cmd)
 	j.shards.add(cmd)
+	j.batch.Add(cmd)
+	shell.JobsFlag(cmd, &j.jobs, 0, "with --into: number `N` of files that are copied at the same time; 0 means all cores")
 	a.Done(cmd)
 	return cmd
+}
+
+// into copies each source to a directory.
+func (j *cpJob) into(cmd *cobra.Command, args []string) error {
+	if j.shards.given() {
+		return shell.Usagef("--into and --split or --join: the parts of an array are named one by one")
+	}
+	j.Access.Others.Dir = j.other.Dir
+	_, err := j.Into(cmd, args, &shell.Into{
+		Flags: &j.batch, Job: &shell.JobFlags{Jobs: j.jobs, Progress: j.edit.kind()}, Force: j.force, DryRun: j.edit.dryRun,
+		Target: func(_ context.Context, s *shell.Source) (string, error) {
+			loc, err := locate.Parse(s.Name)
+			target := shell.JoinTarget(j.batch.Into, s.Rel)
+			if loc.Object != "" {
+				target += ":" + loc.Object
+			}
+			return target, err
+		},
+		Do: func(ctx context.Context, w *shell.Work) (any, error) {
+			one := *j
+			one.App, one.force, one.left = w.App, w.Replace, nil
+			one.edit.app, one.edit.locks = w.App, shell.FileLocks{}
+			err := errors.Join(one.run(ctx, []string{w.Source}, w.Target), one.edit.locks.Release())
+			if err == nil && len(one.left) > 0 {
+				err = &shell.ExitError{Code: shell.ExitPartly}
+			}
+			return nil, err
+		},
+		Report: func(o *shell.Outcome) error {
+			if o.Status == shell.StatusDone && !j.edit.dryRun {
+				j.Note("%s: %s", term.Safe(o.Target), "copied from "+term.Safe(remote.Redact(o.Source)))
+			}
+			return nil
+		},
+	})
+	return err
 }
 
 func (j *cpJob) run(ctx context.Context, sources []string, target string) (err error) {
@@ -175,10 +231,11 @@ func (j *cpJob) source(ctx context.Context, source string, sources int) (done bo
 	if err != nil {
 		return false, err
 	}
-	format, err := j.files.Format(loc.File)
+	is, err := j.files.Format(loc.File)
 	if err != nil {
 		return false, err
 	}
+	format := hyperslab.Format(is)
 	switch {
 	case format == hyperslab.HDF5 && strings.Trim(loc.Object, "/") != "":
 		j.from = append(j.from, loc)
@@ -315,92 +372,50 @@ func (j *cpJob) cpFile(ctx context.Context, from locate.Location, format hypersl
 
 // cpObjects copies objects of HDF5 files into a file, which it creates if necessary.
 func (j *cpJob) cpObjects(ctx context.Context) error {
-	c := &h5objects.Copy{
+	o := &draft.Objects{Format: string(j.kind), InPlace: j.edit.inPlace, Leave: j.files.CloseFile, Copy: h5objects.Copy{
 		Target: j.to.File, Replace: j.force, Follow: j.refs, AllowMissing: j.missing, ExternalDir: j.other.Dir,
 		Exclude: j.pick.Excluded, Unreadable: j.pick.Unreadable(j.App, "cp", &j.left),
-		Open: j.files.File, Release: j.files.Limit,
+		Open: func(file string) (*h5.File, error) { return j.files.HDF5(ctx, file) }, Release: j.files.Limit,
 		Problem: func(p h5copy.Problem) {
 			j.Note("%s %s: %s: %s", j.Talk.Notice("hyperslab cp:"), term.Safe(p.Path), p.What, term.Safe(p.Err.Error()))
 		},
-	}
-	for i, loc := range j.from {
+	}}
+	for _, loc := range j.from {
 		x := h5objects.Source{File: loc.File, Path: loc.Object, To: path.Clean("/" + j.to.Object)}
 		if strings.HasSuffix(j.to.Object, "/") {
 			x.To = path.Join("/", j.to.Object, path.Base(path.Clean(loc.Object)))
 		}
-		for before, y := range c.Sources {
-			if y.To == x.To {
-				return shell.Usagef("%s and %s would both become %s:%s", j.from[before], j.from[i], j.to.File, x.To)
-			}
+		o.Sources = append(o.Sources, x)
+	}
+	if j.edit.dryRun {
+		there, err := o.Examine(ctx)
+		if err == nil {
+			err = j.planCopies(ctx, &o.Copy, there)
 		}
-		c.Sources = append(c.Sources, x)
+		if err != nil || !there {
+			return err
+		}
+		return j.edit.plan(j.to.File)
 	}
 	if err := j.edit.hold(ctx, j.to.File); err != nil {
 		return err
 	}
-	_, err := os.Stat(j.to.File)
-	there := err == nil
-	for i := range c.Sources {
-		c.Sources[i].Within = there && shell.SameFile(j.from[i].String(), j.to.File)
+	done, err := j.edit.changes(j.to.File, &o.Held)
+	if err != nil {
+		return err
 	}
-	switch {
-	case there && j.kind != hyperslab.HDF5:
-		return shell.Usagef("%s is of format %s and has no paths inside", j.to.File, j.kind)
-	case j.edit.dryRun:
-		if err := j.planCopies(ctx, c, there); err != nil || !there {
-			return err
+	defer done()
+	o.Begin = func(file string) (end func()) {
+		if !j.edit.inPlace {
+			done()
 		}
-		return j.edit.plan(j.to.File)
-	case there:
-		return j.edit.edit(ctx, j.to.File, func(file string) error { return j.copyInto(ctx, c, file) })
-	}
-	return shell.Written(ctx, j.to.File, false, func(file string) error { return j.copyNew(ctx, c, file) })
-}
-
-// meterOf returns the meter of the copies.
-func (j *cpJob) meterOf(ctx context.Context) *term.Meter {
-	m := j.edit.meter(0)
-	if m.Shown() { // before the file is opened for writing
-		m = j.edit.meter(storedIn(ctx, j.files, j.from))
-	}
-	return m
-}
-
-// copyNew copies the objects to a new file.
-func (j *cpJob) copyNew(ctx context.Context, c *h5objects.Copy, file string) (err error) {
-	m := j.meterOf(ctx)
-	like, err := j.files.File(j.from[0].File)
-	if err != nil {
-		return err
-	}
-	dst, err := h5copy.CreatePlain(file, like)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, dst.Close()) }()
-	m.Watch(growing(file))
-	defer m.Finish()
-	return missing(c.Run(ctx, dst))
-}
-
-// copyInto copies the objects to an existing file.
-func (j *cpJob) copyInto(ctx context.Context, c *h5objects.Copy, file string) (err error) {
-	m := j.meterOf(ctx)
-	for _, x := range c.Sources {
-		if x.Within {
-			if err := j.files.CloseFile(x.File); err != nil {
-				return err
-			}
+		m := j.edit.meter(0)
+		if m.Shown() {
+			m = j.edit.meter(storedIn(ctx, j.files, j.from))
 		}
+		return m.Watch(growing(file)).Finish
 	}
-	dst, done, err := j.edit.openInPlace(ctx, file)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, done()) }()
-	m.Watch(growing(file))
-	defer m.Finish()
-	return missing(c.Run(ctx, dst))
+	return missing(o.Run(ctx))
 }
 
 // missing adds the flag that allows it to the error of a dataset whose other files are missing.
@@ -419,7 +434,7 @@ func (j *cpJob) planCopies(ctx context.Context, c *h5objects.Copy, there bool) e
 	}
 	for i, x := range c.Sources {
 		address := j.from[i].String()
-		src, err := j.files.File(x.File)
+		src, err := j.files.HDF5(ctx, x.File)
 		if err == nil {
 			_, err = src.Root().Link(x.Path)
 		}
@@ -427,7 +442,7 @@ func (j *cpJob) planCopies(ctx context.Context, c *h5objects.Copy, there bool) e
 			return ndarray.Wrap("copy", address, err)
 		}
 		if there && !j.force {
-			dst, err := j.files.File(j.to.File)
+			dst, err := j.files.HDF5(ctx, j.to.File)
 			if err == nil {
 				_, err = dst.Root().Link(x.To)
 			}
@@ -450,9 +465,9 @@ func (j *cpJob) planCopies(ctx context.Context, c *h5objects.Copy, there bool) e
 
 // storedIn returns the stored bytes of all datasets at and below some objects. Objects that cannot
 // be read count as 0, because the copy will report the error.
-func storedIn(ctx context.Context, s *shell.HDF5Files, objects []locate.Location) (total int64) {
+func storedIn(ctx context.Context, s *opened.Files, objects []locate.Location) (total int64) {
 	for _, loc := range objects {
-		if f, err := s.File(loc.File); err == nil {
+		if f, err := s.HDF5(ctx, loc.File); err == nil {
 			total += h5objects.StoredBytes(ctx, f.Root(), loc.Object)
 		}
 		_ = s.Limit() // of files that were read

@@ -23,6 +23,7 @@ import (
 	"github.com/hyperslab/hyperslab/internal/format/cframe"
 	"github.com/hyperslab/hyperslab/internal/location/locate"
 	"github.com/hyperslab/hyperslab/internal/location/urlfile"
+	"github.com/hyperslab/hyperslab/internal/tree/chunkmap"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -77,7 +78,7 @@ func (j *cpJob) cpStored(ctx context.Context, from locate.Location, format hyper
 
 // cpMember copies an array of a container to a file, or an array to a path of a container.
 func (j *cpJob) cpMember(ctx context.Context, from locate.Location, format hyperslab.Format, to locate.Location) error {
-	f, err := shell.FrameOf(from, format)
+	f, err := chunkmap.FrameOf(from, string(format))
 	if err != nil {
 		return ndarray.Wrap("copy", from.String(), err)
 	}
@@ -142,7 +143,7 @@ func nameOf(l locate.Location) string {
 }
 
 // extensionOf returns the extension of the file of a frame in a container.
-func extensionOf(f *shell.StoredFrame) (string, error) {
+func extensionOf(f *chunkmap.Frame) (string, error) {
 	h, err := cframe.ReadHeader(f, f.Size, cframe.DefaultLimits())
 	if err != nil {
 		return "", errs.Mark(err, ndarray.ErrCorrupt)
@@ -151,7 +152,7 @@ func extensionOf(f *shell.StoredFrame) (string, error) {
 }
 
 // cpFrame copies the bytes of a frame to a file, or to a file of a container.
-func (j *cpJob) cpFrame(ctx context.Context, f *shell.StoredFrame, from, to locate.Location) (err error) {
+func (j *cpJob) cpFrame(ctx context.Context, f *chunkmap.Frame, from, to locate.Location) (err error) {
 	kind := string(j.kind)
 	var out *atomicfile.Output
 	if to.Object == "" {

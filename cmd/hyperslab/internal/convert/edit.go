@@ -6,6 +6,8 @@ package convert
 import (
 	"context"
 	"errors"
+	"io/fs"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -13,8 +15,6 @@ import (
 	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/shell"
 	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/term"
-	"github.com/hyperslab/hyperslab/h5"
-	"github.com/hyperslab/hyperslab/internal/files/filelock"
 )
 
 // editFlags are the flags of commands that change a file.
@@ -96,41 +96,35 @@ func (e *editFlags) meter(total int64) *term.Meter {
 // effect only if it returns nil, unless it works in place. If the file system does not share
 // blocks, the copy takes time.
 func (e *editFlags) edit(ctx context.Context, file string, change func(file string) error) error {
-	if e.inPlace {
-		if err := e.locks.Release(); err != nil { // change locks the file itself
-			return err
-		}
-		shell.ChangesInPlace.Add(1)
-		defer shell.ChangesInPlace.Add(-1)
-		return change(file)
-	}
-	size, err := shell.PathBytes(file)
+	var held *hyperslab.Lock
+	done, err := e.changes(file, &held)
 	if err != nil {
 		return err
 	}
-	m := e.meter(size).Watch(shell.UnfinishedBytes)
-	defer m.Finish()
-	return hyperslab.UpdateWith(ctx, file, &hyperslab.UpdateOptions{Lock: e.locks.Lock(file)}, func(file string) error {
-		m.Finish()
+	defer done()
+	if e.inPlace {
+		return change(file)
+	}
+	return hyperslab.UpdateWith(ctx, file, &hyperslab.UpdateOptions{Lock: held}, func(file string) error {
+		done()
 		return change(file)
 	})
 }
 
-// openInPlace opens an HDF5 file that edit has passed to change. It waits for other writers if the
-// file is changed in place.
-func (e *editFlags) openInPlace(ctx context.Context, file string) (f *h5.File, done func() error, err error) {
-	lock, err := filelock.Acquire(ctx, file, &filelock.Options{Library: true})
-	if err != nil {
-		return nil, nil, err
+// changes begins the change of a file, which may be missing. It shows the progress of the copy
+// until done, and sets held to the lock of the file. A change in place locks the file itself.
+func (e *editFlags) changes(file string, held **hyperslab.Lock) (done func(), err error) {
+	if e.inPlace {
+		shell.ChangesInPlace.Add(1)
+		return sync.OnceFunc(func() { shell.ChangesInPlace.Add(-1) }), e.locks.Release()
 	}
-	err = filelock.Retry(ctx, file, func() error {
-		f, err = h5.Open(file, h5.ReadWrite)
-		return err
-	})
-	if err != nil {
-		return nil, nil, errors.Join(err, lock.Release())
+	*held = e.locks.Lock(file)
+	size, err := shell.PathBytes(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return func() {}, nil
 	}
-	return f, func() error { return errors.Join(f.Close(), lock.Check(), lock.Release()) }, nil
+	m := e.meter(size).Watch(shell.UnfinishedBytes)
+	return m.Finish, err
 }
 
 // growing returns a function that returns how many bytes a file or directory has grown since now.

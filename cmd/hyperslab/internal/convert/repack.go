@@ -21,6 +21,7 @@ import (
 	"github.com/hyperslab/hyperslab/internal/files/atomicfile"
 	"github.com/hyperslab/hyperslab/internal/hdf5/h5copy"
 	"github.com/hyperslab/hyperslab/internal/location/locate"
+	"github.com/hyperslab/hyperslab/internal/tree/opened"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/remote"
 )
@@ -30,6 +31,7 @@ type RepackDoc struct {
 	Schema  string          `json:"schema"`
 	DryRun  bool            `json:"dry_run"`
 	Files   []RepackRow     `json:"files"`
+	Totals  *shell.Totals   `json:"totals"` // of --into; null in a line of one source
 	Seconds shell.JSONFloat `json:"seconds"`
 }
 
@@ -37,6 +39,7 @@ type RepackDoc struct {
 type RepackRow struct {
 	Source      string         `json:"source"`
 	Target      string         `json:"target"`
+	Status      shell.Status   `json:"status"`
 	Format      string         `json:"format"`
 	Rewritten   int            `json:"rewritten"`
 	Kept        int            `json:"kept"`
@@ -99,7 +102,7 @@ filters that can only be read, such as scaleoffset, need --codec. HDF5 1.10 and 
 read such files.
 
 --replace repacks files in place, and --into writes many to a directory. A new file that
-replaces another one is verified first.` + shell.UploadHelp + shell.BatchHelp,
+replaces another one is verified first.` + shell.UploadHelp + shell.IntoHelp,
 		Example: `  hyperslab repack tree.h5 small.h5 --codec deflate --level 9
   hyperslab repack waves.b2nd zipped.b2nd --codec zstd --level 9 --shuffle bit
   hyperslab repack --replace tree.h5 waves.h5
@@ -144,26 +147,32 @@ func (j *repackJob) run(cmd *cobra.Command, args []string) error {
 	if j.replace && j.batch.Into != "" {
 		return shell.Usagef("--replace and --into: the files go to one place")
 	}
+	if err := j.batch.Check(cmd); err != nil {
+		return err
+	}
+	if j.batch.Into != "" {
+		return j.repackInto(cmd, args)
+	}
 	target := func(source string) string { return source }
 	force := true
-	switch {
-	case j.batch.Into != "":
-		target, force = func(source string) string { return shell.JoinTarget(j.batch.Into, filepath.Base(source)) }, j.force
-	case !j.replace:
+	if !j.replace {
+		if j.batch.Many() {
+			return shell.Usagef("-r and --files-from name many sources: --into DIR or --replace is required")
+		}
 		to := args[1]
 		args, target, force = args[:1], func(string) string { return to }, j.force
 	}
 	start, partly := time.Now(), false
 	doc := RepackDoc{Schema: shell.SchemaRepack, DryRun: j.dryRun, Files: []RepackRow{}}
 	err := j.Batch(cmd, args, &j.batch, j.job.Quiet, func(source string) error {
-		row := RepackRow{Source: source, Target: target(source), Lost: []string{}, Unreadable: []string{}}
-		err := (&fileRepack{repackJob: j, RepackRow: &row, force: force}).run(ctx)
+		row := newRepackRow(source, target(source))
+		err := (&fileRepack{repackJob: j, RepackRow: row, force: force}).run(ctx)
 		if err != nil {
 			row.Error = shell.OrNull(err.Error())
 		} else if !j.json && !j.job.Quiet {
 			j.Note("%s", row.line(j.dryRun))
 		}
-		doc.Files = append(doc.Files, row)
+		doc.Files = append(doc.Files, *row)
 		partly = partly || len(row.Unreadable) > 0
 		return err
 	})
@@ -173,6 +182,62 @@ func (j *repackJob) run(cmd *cobra.Command, args []string) error {
 	}
 	if err == nil && partly {
 		return &shell.ExitError{Code: shell.ExitPartly}
+	}
+	return err
+}
+
+func newRepackRow(source, target string) *RepackRow {
+	return &RepackRow{Source: source, Target: target, Status: shell.StatusDone, Lost: []string{}, Unreadable: []string{}}
+}
+
+// repackInto repacks each source into a directory.
+func (j *repackJob) repackInto(cmd *cobra.Command, args []string) error {
+	start := time.Now()
+	doc := RepackDoc{Schema: shell.SchemaRepack, DryRun: j.dryRun, Files: []RepackRow{}}
+	write := func() error {
+		doc.Seconds = shell.Seconds(time.Since(start))
+		return j.WriteJSON(j.Stdout, doc)
+	}
+	totals, err := j.Into(cmd, args, &shell.Into{
+		Flags: &j.batch, Job: &j.job, Force: j.force, DryRun: j.dryRun, Lines: j.json && j.Lines,
+		Target: func(_ context.Context, s *shell.Source) (string, error) {
+			return shell.JoinTarget(j.batch.Into, s.Rel), nil
+		},
+		Do: func(ctx context.Context, w *shell.Work) (any, error) {
+			one := *j
+			one.App, one.job.Jobs, one.job.Limit = w.App, w.Workers, w.Memory
+			row := newRepackRow(w.Source, w.Target)
+			err := (&fileRepack{repackJob: &one, RepackRow: row, force: w.Replace}).run(ctx)
+			if err == nil && len(row.Unreadable) > 0 {
+				err = &shell.ExitError{Code: shell.ExitPartly}
+			}
+			return row, err
+		},
+		Report: func(o *shell.Outcome) error {
+			row, ok := o.Value.(*RepackRow)
+			if !ok {
+				row = newRepackRow(o.Source, o.Target)
+			}
+			if row.Status = o.Status; o.Err != nil {
+				row.Error = shell.OrNull(o.Err.Error())
+			}
+			switch {
+			case j.json && j.Lines:
+				doc.Files = []RepackRow{*row}
+				return write()
+			case j.json:
+				doc.Files = append(doc.Files, *row)
+			case !j.job.Quiet && ok && o.Err == nil:
+				j.Note("%s", row.line(j.dryRun))
+			}
+			return nil
+		},
+	})
+	if j.json && totals.Sum() > 0 {
+		if doc.Totals = &totals; j.Lines {
+			doc.Files = []RepackRow{}
+		}
+		err = errors.Join(err, write())
 	}
 	return err
 }
@@ -281,7 +346,7 @@ func (j *fileRepack) local(ctx context.Context) (err error) {
 }
 
 // write writes the new file.
-func (j *fileRepack) write(ctx context.Context, files *shell.HDF5Files, to string) error {
+func (j *fileRepack) write(ctx context.Context, files *opened.Files, to string) error {
 	j.to = to
 	format := hyperslab.Format(j.Format)
 	if j.cloud.cloud && format != hyperslab.HDF5 {
@@ -303,7 +368,7 @@ func (j *fileRepack) write(ctx context.Context, files *shell.HDF5Files, to strin
 }
 
 // repackHDF5 repacks an HDF5 file, and closes it.
-func (j *fileRepack) repackHDF5(ctx context.Context, files *shell.HDF5Files) (err error) {
+func (j *fileRepack) repackHDF5(ctx context.Context, files *opened.Files) (err error) {
 	r := &repacker{app: j.App, store: &j.store, cloud: &j.cloud, job: &j.job, missing: j.missing, external: j.files.Dir, pick: &j.pick,
 		left: []string{}}
 	r.unreadable = j.pick.Unreadable(j.App, "repack", &r.left)
@@ -311,7 +376,7 @@ func (j *fileRepack) repackHDF5(ctx context.Context, files *shell.HDF5Files) (er
 		r.guess = newForecast(j.job.Jobs, j.job.Limit)
 	}
 	defer func() { err = errors.Join(err, files.CloseFile(j.Source)) }()
-	if err := r.open(files, j.Source, j.to); err != nil {
+	if err := r.open(ctx, files, j.Source, j.to); err != nil {
 		return err
 	}
 	if err := r.plan(ctx); err != nil {

@@ -16,6 +16,7 @@ import (
 	"github.com/hyperslab/hyperslab/internal/hdf5/h5copy"
 	"github.com/hyperslab/hyperslab/internal/hdf5/h5objects"
 	"github.com/hyperslab/hyperslab/internal/location/locate"
+	"github.com/hyperslab/hyperslab/internal/tree/opened"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/hdf5"
 )
@@ -51,12 +52,12 @@ type repacker struct {
 	kept      int // datasets copied as they are stored
 }
 
-func (r *repacker) open(files *shell.HDF5Files, file, target string) (err error) {
+func (r *repacker) open(ctx context.Context, files *opened.Files, file, target string) (err error) {
 	r.file = file
 	if r.directory, err = h5objects.Directory(target); err != nil {
 		return err
 	}
-	r.src, err = files.File(file)
+	r.src, err = files.HDF5(ctx, file)
 	return err
 }
 

@@ -15,8 +15,10 @@ import (
 	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/shell"
 	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/term"
 	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/internal/draft"
 	"github.com/hyperslab/hyperslab/internal/hdf5/h5objects"
 	"github.com/hyperslab/hyperslab/internal/location/locate"
+	"github.com/hyperslab/hyperslab/internal/tree/opened"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/remote"
 )
@@ -78,7 +80,7 @@ func (j *rmJob) run(ctx context.Context, addresses []string) (err error) {
 		}
 		path := strings.Trim(loc.Object, "/")
 		switch {
-		case format != hyperslab.HDF5:
+		case format != string(hyperslab.HDF5):
 			return shell.Usagef("%s is of format %s; rm removes objects inside HDF5 files", loc.File, format)
 		case path == "":
 			return shell.Usagef("%s names no object; rm does not remove a whole file or its root group", address)
@@ -92,7 +94,7 @@ func (j *rmJob) run(ctx context.Context, addresses []string) (err error) {
 		}
 	}
 	for _, file := range files { // before any of them is changed
-		if err := removable(open, file, paths[file], j); err != nil {
+		if err := removable(ctx, open, file, paths[file], j); err != nil {
 			return err
 		}
 		if err := open.Limit(); err != nil {
@@ -121,8 +123,8 @@ func (j *rmJob) run(ctx context.Context, addresses []string) (err error) {
 }
 
 // removable checks that all paths exist and may be removed.
-func removable(open *shell.HDF5Files, file string, paths []string, o *rmJob) error {
-	f, err := open.File(file)
+func removable(ctx context.Context, open *opened.Files, file string, paths []string, o *rmJob) error {
+	f, err := open.HDF5(ctx, file)
 	if err != nil {
 		return err
 	}
@@ -150,8 +152,8 @@ func removable(open *shell.HDF5Files, file string, paths []string, o *rmJob) err
 
 // planRemoval reports for each existing path the size of the elements if the path is their last
 // name.
-func (j *rmJob) planRemoval(ctx context.Context, open *shell.HDF5Files, file string, paths []string) error {
-	f, err := open.File(file)
+func (j *rmJob) planRemoval(ctx context.Context, open *opened.Files, file string, paths []string) error {
+	f, err := open.HDF5(ctx, file)
 	if err != nil {
 		return err
 	}
@@ -181,7 +183,7 @@ func (j *rmJob) planRemoval(ctx context.Context, open *shell.HDF5Files, file str
 // unlink removes the links that exist. A path below another one may already have been removed with
 // it.
 func (e *editFlags) unlink(ctx context.Context, file string, paths []string) (err error) {
-	f, done, err := e.openInPlace(ctx, file)
+	f, done, err := draft.OpenHDF5(ctx, file, nil)
 	if err != nil {
 		return err
 	}

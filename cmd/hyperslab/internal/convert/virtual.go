@@ -97,7 +97,7 @@ func (j *virtualJob) run(ctx context.Context, sources []string, target string) (
 	}
 	all := make([]virtualSource, len(sources))
 	for i, address := range sources {
-		if all[i], err = j.virtualSource(address, loc); err != nil {
+		if all[i], err = j.virtualSource(ctx, address, loc); err != nil {
 			return err
 		}
 	}
@@ -137,7 +137,7 @@ func (j *virtualJob) run(ctx context.Context, sources []string, target string) (
 }
 
 // virtualSource reads shape and datatype of a source.
-func (j *virtualJob) virtualSource(address string, target locate.Location) (s virtualSource, err error) {
+func (j *virtualJob) virtualSource(ctx context.Context, address string, target locate.Location) (s virtualSource, err error) {
 	if _, selection := shell.SplitSelection(address); selection != "" {
 		return s, shell.Usagef("%s: a source is a whole dataset", address)
 	}
@@ -158,7 +158,7 @@ func (j *virtualJob) virtualSource(address string, target locate.Location) (s vi
 	if strings.Trim(s.loc.Object, "/") == strings.Trim(target.Object, "/") && shell.SameFile(address, target.File) {
 		return s, shell.Usagef("%s is the target", address)
 	}
-	err = inspect.WithDataset(j.App, address, func(_ *h5.File, d *h5.Dataset) error {
+	err = inspect.WithDataset(ctx, j.App, address, func(_ *h5.File, d *h5.Dataset) error {
 		info, err := d.Info()
 		s.shape, s.datatype = info.Space.Dims, info.Datatype
 		if err == nil && len(s.shape) == 0 {

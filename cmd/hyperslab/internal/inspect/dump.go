@@ -218,7 +218,7 @@ func (j *dumpJob) dumpDDL(ctx context.Context, args []string) (err error) {
 	if j.header && d.selection != "" {
 		return shell.Usagef("%s: --header prints no values: remove the selection", d.where)
 	}
-	f, err := j.OpenHDF5(d.file)
+	f, err := j.OpenHDF5(ctx, d.file)
 	if err != nil {
 		switch format, other := hyperslab.Sniff(d.file); {
 		case other != nil:

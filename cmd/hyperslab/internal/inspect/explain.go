@@ -30,6 +30,7 @@ import (
 	"github.com/hyperslab/hyperslab/internal/format/h5file"
 	"github.com/hyperslab/hyperslab/internal/hdf5/h5parts"
 	"github.com/hyperslab/hyperslab/internal/location/locate"
+	"github.com/hyperslab/hyperslab/internal/tree/chunkmap"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/remote"
 )
@@ -139,7 +140,7 @@ func (j *explainJob) run(address string) (err error) {
 		wrong++
 	}
 	if j.json {
-		err = shell.WriteJSON(j.Stdout, ExplainDoc{Schema: shell.SchemaExplain, File: e.name, Format: e.kind, Errors: wrong,
+		err = j.WriteDocument(j.Stdout, ExplainDoc{Schema: shell.SchemaExplain, File: e.name, Format: e.kind, Errors: wrong,
 			Field: e.doc(root, j.depth)})
 	} else {
 		err = j.writeExplained(e, root, at)
@@ -282,7 +283,7 @@ func openExplainedURL(loc locate.Location, as string) (*explained, error) {
 // explainedMember opens the frame of an array in a container. It returns nil for any other file,
 // and errors.ErrUnsupported for a container of several files as a whole.
 func explainedMember(a *shell.App, loc locate.Location, as string) (*explained, error) {
-	m, err := a.MemberOf(loc.String())
+	m, err := chunkmap.MemberOf(loc.String(), a.Untrusted())
 	if err != nil {
 		return nil, ndarray.Wrap("explain", loc.File, err)
 	}
@@ -353,16 +354,8 @@ func (e *explained) findObject() (*h5file.File, *h5file.Object, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	want := "/" + strings.Trim(e.object, "/")
-	for entry, err := range f.Walk() {
-		if err != nil && entry.Object == nil {
-			continue // another object, which is corrupt; the walk continues
-		}
-		if entry.Path == want && entry.Object != nil {
-			return f, entry.Object, nil
-		}
-	}
-	return nil, nil, ndarray.Wrap("look up", e.name+":"+want, fmt.Errorf("%w: no hard link leads to such an object", ndarray.ErrNotFound))
+	o, err := chunkmap.FindHDF5(f, locate.Location{File: e.name, Object: e.object})
+	return f, o, err
 }
 
 // chain returns the part of the tree that contains the byte at offset at.

@@ -4,6 +4,7 @@
 package inspect
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -52,13 +53,13 @@ type MappingDoc struct {
 }
 
 // WithDataset calls f with the HDF5 dataset at an address, whose selection is ignored.
-func WithDataset(a *shell.App, address string, f func(file *h5.File, d *h5.Dataset) error) (err error) {
+func WithDataset(ctx context.Context, a *shell.App, address string, f func(file *h5.File, d *h5.Dataset) error) (err error) {
 	location, _ := shell.SplitSelection(address)
 	loc, err := locate.Parse(location)
 	if err != nil {
 		return err
 	}
-	file, err := a.OpenHDF5(loc.File)
+	file, err := a.OpenHDF5(ctx, loc.File)
 	if err != nil {
 		return err
 	}

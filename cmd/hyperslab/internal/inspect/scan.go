@@ -176,9 +176,9 @@ func (j *scanJob) run(cmd *cobra.Command, args []string) error {
 		switch {
 		case j.json:
 			doc.Seconds = shell.Seconds(time.Since(start))
-			err = errors.Join(err, shell.WriteJSON(j.Stdout, doc))
+			err = errors.Join(err, j.WriteDocument(j.Stdout, doc))
 		case j.sarif:
-			err = errors.Join(err, shell.WriteJSON(j.Stdout, newSARIF(doc.Files)))
+			err = errors.Join(err, j.WriteDocument(j.Stdout, newSARIF(doc.Files)))
 		}
 	}
 	if !found {

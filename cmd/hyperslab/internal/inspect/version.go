@@ -117,7 +117,7 @@ func (j *versionJob) run() error {
 		}
 	}
 	if j.json {
-		return shell.WriteJSON(j.Stdout, d)
+		return j.WriteDocument(j.Stdout, d)
 	}
 	if err := d.table().Write(j.Stdout, j.Data); err != nil {
 		return err

@@ -105,7 +105,7 @@ func (j *emitJob) run(ctx context.Context, directory string) error {
 	}
 	d := newEmitDoc(directory, m)
 	if j.json {
-		return shell.WriteJSON(j.Stdout, d)
+		return j.WriteDocument(j.Stdout, d)
 	}
 	return d.table().Write(j.Stdout, j.Data)
 }

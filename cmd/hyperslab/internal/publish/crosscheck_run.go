@@ -178,7 +178,7 @@ func (j *crosscheckJob) run(ctx context.Context, directory string) error {
 		}
 	}
 	if j.json {
-		err = shell.WriteJSON(j.Stdout, r)
+		err = j.WriteDocument(j.Stdout, r)
 	} else {
 		err = j.writeVerdicts(r)
 	}

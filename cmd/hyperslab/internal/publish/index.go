@@ -10,11 +10,13 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/shell"
+	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/term"
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/internal/hdf5/h5prefetch"
 	"github.com/hyperslab/hyperslab/internal/hdf5/kerchunk"
@@ -28,6 +30,7 @@ type indexJob struct {
 
 	out, url, kerchunk string
 	force              bool
+	batch              shell.BatchFlags
 }
 
 func newIndex(a *shell.App) *cobra.Command {
@@ -47,11 +50,28 @@ fsspec open them as a Zarr store over the original file. With json INDEX is a fi
 (version 1). With parquet it is a directory, of which readers read only the parts that
 they need; use it for more than about 100,000 chunks. The references contain --url, or
 FILE, which must not have a query. Arrays that Zarr cannot represent, for example
-strings of variable length, are an error.`,
+strings of variable length, are an error.
+
+--into writes the index of each of many files to a directory, and --url is then the
+location of that directory's files, for example https://host/data/.` + shell.IntoHelp,
 		Example: `  hyperslab index etopo.h5 -o etopo.index --url https://host/etopo.h5
   hyperslab index etopo.h5 -o etopo.json --kerchunk json`,
-		Args: shell.Arity(1, 1),
+		Args: func(cmd *cobra.Command, args []string) error {
+			if j.batch.Into != "" {
+				return j.batch.Arity(cmd, args)
+			}
+			return shell.Arity(1, 1)(cmd, args)
+		},
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := j.batch.Check(cmd); err != nil {
+				return err
+			}
+			if j.batch.Into != "" {
+				return j.into(cmd, args)
+			}
+			if j.batch.Many() {
+				return shell.Usagef("-r and --files-from name many sources: --into DIR is required")
+			}
 			return j.run(cmd.Context(), args[0])
 		},
 	}
@@ -62,8 +82,50 @@ strings of variable length, are an error.`,
 		string(kerchunk.Parquet))
 	shell.CompleteWords(cmd, "kerchunk", string(kerchunk.JSON), string(kerchunk.Parquet))
 	shell.ForceFlag(cmd, &j.force, "replace the index if it exists")
+	j.batch.Add(cmd)
 	a.Done(cmd)
 	return cmd
+}
+
+// into writes the index of each source to a directory.
+func (j *indexJob) into(cmd *cobra.Command, args []string) error {
+	switch {
+	case j.out != "":
+		return shell.Usagef("-o and --into: the indexes have the names of their files")
+	case remote.IsURL(j.batch.Into):
+		return shell.Usagef("--into %s: want a directory of this machine", remote.Redact(j.batch.Into))
+	case j.url != "" && !strings.HasSuffix(j.url, "/"):
+		return shell.Usagef("--url %s: of many files it is the location of their directory; end it in a slash", j.url)
+	}
+	ext := ".index"
+	if j.kerchunk != "" {
+		ext = "." + j.kerchunk
+	}
+	_, err := j.Into(cmd, args, &shell.Into{
+		Flags: &j.batch, Job: &shell.JobFlags{Jobs: 1, Progress: term.ProgressNone}, Force: j.force, // the client of URLs is shared
+		Target: func(_ context.Context, s *shell.Source) (string, error) {
+			return shell.JoinTarget(j.batch.Into, s.Rel) + ext, nil
+		},
+		Do: func(ctx context.Context, w *shell.Work) (any, error) {
+			one := *j
+			one.App, one.force, one.out = w.App, w.Replace, w.Target
+			if one.url != "" {
+				rel, err := filepath.Rel(j.batch.Into, strings.TrimSuffix(w.Target, ext))
+				if err != nil {
+					return nil, err
+				}
+				one.url += filepath.ToSlash(rel)
+			}
+			return nil, one.run(ctx, w.Source)
+		},
+		Report: func(o *shell.Outcome) error {
+			if o.Status == shell.StatusDone {
+				j.Note("%s: %s", term.Safe(o.Target), "index of "+term.Safe(remote.Redact(o.Source)))
+			}
+			return nil
+		},
+	})
+	return err
 }
 
 func (j *indexJob) run(ctx context.Context, file string) error {
@@ -87,7 +149,9 @@ func (j *indexJob) run(ctx context.Context, file string) error {
 			return shell.Usagef("%s: the references would contain the query of the URL, which may be secret: --url URL is written instead",
 				remote.Redact(file))
 		}
-		return shell.Written(ctx, j.out, j.force, func(name string) error { return j.writeReferences(ctx, name, file) })
+		return hyperslab.WriteReferences(ctx, j.out, file, &hyperslab.ReferenceOptions{
+			Form: hyperslab.ReferenceForm(j.kerchunk), URL: j.url, Overwrite: j.force,
+		})
 	}
 	return shell.Written(ctx, j.out, j.force, func(name string) (err error) {
 		f, err := os.Create(name)
@@ -115,7 +179,7 @@ func (j *indexJob) writeIndex(ctx context.Context, w io.Writer, file, url string
 				return err
 			}
 			if format == hyperslab.HDF5 {
-				return readTree(ctx, at)
+				return j.readTree(ctx, at)
 			}
 			for e, err := range hyperslab.Walk(ctx, at, nil) {
 				if err != nil {
@@ -140,82 +204,14 @@ func (j *indexJob) writeIndex(ctx context.Context, w io.Writer, file, url string
 		})
 }
 
-// writeReferences writes the kerchunk references of an HDF5 file to the new output name.
-func (j *indexJob) writeReferences(ctx context.Context, name, file string) (err error) {
-	format, err := hyperslab.Sniff(file)
-	if err != nil {
-		return err
-	}
-	if format != hyperslab.HDF5 {
-		return shell.Usagef("%s is %s: kerchunk references need HDF5, because Zarr has no codec for the chunks", file, format)
-	}
-	t, err := hyperslab.OpenTree(ctx, file, nil)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, t.Close()) }()
-	s := &kerchunk.Source{Arrays: t.Open, Attrs: t.GroupAttrs}
-	if s.URL, err = absolute(file, j.url); err != nil {
-		return err
-	}
-	for e, err := range t.Walk(ctx, nil) {
-		if err != nil {
-			return err
-		}
-		if e.Kind == hyperslab.Group || e.Kind == hyperslab.Array {
-			s.Objects = append(s.Objects, kerchunk.Object{Path: e.Path, Group: e.Kind == hyperslab.Group, Err: e.Err})
-		}
-	}
-	source, size, err := openBytes(ctx, file)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, source.Close()) }()
-	s.Bytes, s.Size = source, size
-	if remote.IsURL(file) {
-		s.File, err = shell.OpenHDF5URL(file)
-	} else {
-		s.File, err = h5.Open(file, h5.ReadOnly)
-	}
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, s.File.Close()) }()
-	err = kerchunk.Write(ctx, name, kerchunk.Format(j.kerchunk), s)
-	if at, ok := errors.AsType[*kerchunk.Error](err); ok {
-		err = fmt.Errorf("%s:%s: %w", remote.Redact(file), at.Path, at.Err)
-	}
-	return err
-}
-
-// openBytes opens a file or URL for reading.
-func openBytes(ctx context.Context, file string) (shell.SourceFile, int64, error) {
-	if remote.IsURL(file) {
-		o, err := remote.DefaultClient.Open(ctx, file)
-		if err != nil {
-			return nil, 0, err
-		}
-		return o, o.Size(), nil
-	}
-	f, err := os.Open(file)
-	if err != nil {
-		return nil, 0, err
-	}
-	info, err := f.Stat()
-	if err != nil {
-		return nil, 0, errors.Join(err, f.Close())
-	}
-	return f, info.Size(), nil
-}
-
 // readTree reads the metadata of an HDF5 file.
-func readTree(ctx context.Context, file string) (err error) {
+func (j *indexJob) readTree(ctx context.Context, file string) (err error) {
 	t, err := hyperslab.OpenTree(ctx, file, nil)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, t.Close()) }()
-	f, err := shell.OpenHDF5URL(file)
+	f, err := j.OpenHDF5(ctx, file)
 	if err != nil {
 		return err
 	}
@@ -269,15 +265,4 @@ func readMetadata(ctx context.Context, arr *ndarray.Array) (err error) {
 		return nil
 	}
 	return err
-}
-
-// absolute returns the URL or the absolute path of a file for references.
-func absolute(file, url string) (string, error) {
-	if url != "" || remote.IsURL(file) {
-		if url == "" {
-			url = file
-		}
-		return url, nil
-	}
-	return filepath.Abs(file)
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"regexp"
 	"strings"
 	"sync"
@@ -20,11 +19,10 @@ import (
 	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/term"
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/internal/files/atomicfile"
-	"github.com/hyperslab/hyperslab/internal/hdf5/h5walk"
 	"github.com/hyperslab/hyperslab/internal/location/shellword"
 	"github.com/hyperslab/hyperslab/internal/sandbox/worker"
+	"github.com/hyperslab/hyperslab/internal/tree/opened"
 	"github.com/hyperslab/hyperslab/ndarray"
-	"github.com/hyperslab/hyperslab/remote"
 )
 
 // App is the state that the parts of one call of Run share.
@@ -36,6 +34,9 @@ type App struct {
 	width          int        // columns of the terminal that the pager uses, 0 without a pager
 	Data, Talk     term.Paint // colours of standard output and of standard error
 	Isolation      string     // isolation of untrusted files, "" without --untrusted
+
+	Lines bool   // documents of --json are written on one line each
+	About string // source that messages are about, if there are several; "": it follows from the command
 
 	Access  access   // how the command opens the files that it reads
 	warned  sync.Map // messages and files of warnings that are written once
@@ -60,24 +61,12 @@ func (o *Output) Write(b []byte) (int, error) {
 }
 
 // OpenHDF5 opens an HDF5 file for reading, and warns if it has no lock.
-func (a *App) OpenHDF5(file string) (*h5.File, error) {
-	if remote.IsURL(file) {
-		return OpenHDF5URL(file)
-	}
-	return a.openLocalHDF5(file, nil)
+func (a *App) OpenHDF5(ctx context.Context, file string) (*h5.File, error) {
+	return opened.OpenHDF5(ctx, file, nil, a.Unlocked)
 }
 
-// openLocalHDF5 opens an HDF5 file, and takes opened: the same file, or nil.
-func (a *App) openLocalHDF5(file string, opened *os.File) (*h5.File, error) {
-	f, err := h5walk.Open(file, opened)
-	if err != nil {
-		return nil, err
-	}
-	if why := f.Unlocked(); why != nil {
-		a.Unlocked(file, why)
-	}
-	return f, nil
-}
+// HDF5Files returns an empty set of open HDF5 files, which warns about files without a lock.
+func (a *App) HDF5Files() *opened.Files { return &opened.Files{Unlocked: a.Unlocked} }
 
 // Unlocked warns once about each file that is read without a lock.
 func (a *App) Unlocked(path string, _ error) {

@@ -6,37 +6,66 @@ package shell
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/term"
+	"github.com/hyperslab/hyperslab/internal/format/detect"
 	"github.com/hyperslab/hyperslab/internal/location/locate"
+	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/remote"
 )
 
 // BatchFlags are the flags of commands that take many inputs.
 type BatchFlags struct {
-	Into string
-	list string
-	null bool
-	keep bool
+	Into      string
+	flatten   bool
+	existing  string
+	checksum  bool
+	list      string
+	null      bool
+	keep      bool
+	recursive bool
 }
 
-// Add adds the flags to a command.
+// Add adds the flags of a command that writes targets.
 func (b *BatchFlags) Add(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&b.Into, "into", "",
-		"write targets to the directory `DIR` under the names of their sources; all arguments are sources")
+	f := cmd.Flags()
+	f.StringVar(&b.Into, "into", "",
+		"write targets to the directory `DIR`, in the tree of directories of the sources; all arguments are sources")
+	f.BoolVar(&b.flatten, "flatten", false, "with --into: no subdirectories; targets have only the names of their sources")
+	f.StringVar(&b.existing, "existing", existingError, "with --into: `ACTION` for a target that exists and that no earlier run wrote from "+
+		"the same source: error, skip, update (replace it if the source has changed or is newer), or replace")
+	f.BoolVar(&b.checksum, "by-checksum", false, "with --into: detect changes of sources by SHA-256 instead of size and time")
+	CompleteWords(cmd, "existing", existingError, existingSkip, existingUpdate, existingReplace)
+	RecursiveFlag(cmd, &b.recursive, "a source that is a directory stands for the files in it and in its subdirectories")
 	b.AddList(cmd, "also the sources that `FILE` lists, one per line; - is standard input",
 		"after a failure go on with the next source; exit code 3 at the end")
 }
+
+// Check checks the flags of a command that writes targets.
+func (b *BatchFlags) Check(cmd *cobra.Command) error {
+	if err := OneOf("--existing", b.existing, existingError, existingSkip, existingUpdate, existingReplace); err != nil {
+		return err
+	}
+	for _, flag := range []string{"flatten", "existing", "by-checksum"} {
+		if b.Into == "" && cmd.Flags().Changed(flag) {
+			return Usagef("--%s requires --into DIR", flag)
+		}
+	}
+	return nil
+}
+
+// Many reports whether the flags name sources in addition to the arguments.
+func (b *BatchFlags) Many() bool { return b.list != "" || b.recursive }
 
 // AddList adds the flags of a list of sources.
 func (b *BatchFlags) AddList(cmd *cobra.Command, list, keep string) {
@@ -53,10 +82,13 @@ func (a *App) Each(cmd *cobra.Command) {
 	var b BatchFlags
 	b.AddList(cmd, "also the addresses that `FILE` lists, one per line; - is standard input",
 		"after a failure go on with the next address; exit code 3 at the end")
+	if cmd.Flags().Lookup("recursive") == nil && cmd.Name() != "tree" { // whose users mean the levels of a file
+		RecursiveFlag(cmd, &b.recursive, "an address that is a directory stands for the files in it and in its subdirectories")
+	}
 	run := cmd.RunE
 	cmd.Args = b.Arity
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if b.list == "" && !several(args) {
+		if b.list == "" && !b.recursive && !several(args) {
 			switch {
 			case b.keep:
 				return Usagef("--keep-going needs several addresses or --files-from")
@@ -77,11 +109,11 @@ func (a *App) Each(cmd *cobra.Command) {
 	}
 }
 
-// several reports whether args are several addresses. Two arguments are one address, FILE and
-// /path, unless the second is the address of a file that exists.
+// several reports whether args are several addresses, or a pattern of them. Two arguments are one
+// address, FILE and /path, unless the second is the address of a file that exists.
 func several(args []string) bool {
 	if len(args) != 2 {
-		return len(args) > 2
+		return len(args) > 2 || len(args) == 1 && expandable(args[0])
 	}
 	if remote.IsURL(args[1]) {
 		return true
@@ -97,8 +129,18 @@ func several(args []string) bool {
 // BatchHelp ends the long help of commands with these flags.
 const BatchHelp = `
 
-Sources may be patterns (*, ? and [ ]) that the shell did not expand. The first failure
-ends the run, unless --keep-going; what was finished stays.`
+Sources may be patterns (*, ?, [ ], and ** for any directories) that the shell did not
+expand, also with a path and a selection, for example 'in/**/*.h5:/t[0]'. The first
+failure ends the run, unless --keep-going; what was finished stays.`
+
+// IntoHelp ends the long help of commands that write many targets.
+const IntoHelp = `
+
+--into DIR keeps the tree of directories of the sources: below a directory (-r), below the
+part of a pattern before the first wildcard, or below the common directory of the named
+files. Conflicts of names are found before anything is written. DIR/.hyperslab-done lists
+the finished sources: a later run with the same flags does the rest, and those that have
+changed with --existing update. -j also divides files.` + BatchHelp
 
 // Arity requires a source, unless there is a list.
 func (b *BatchFlags) Arity(cmd *cobra.Command, args []string) error {
@@ -111,15 +153,19 @@ func (b *BatchFlags) Arity(cmd *cobra.Command, args []string) error {
 // Batch calls do for each source. For several sources it ends with a line that counts the
 // successful ones.
 func (a *App) Batch(cmd *cobra.Command, args []string, b *BatchFlags, quiet bool, do func(source string) error) error {
-	sources, err := b.sources(cmd.Context(), cmd.InOrStdin(), args)
+	list, err := b.sources(cmd.Context(), a, cmd.InOrStdin(), args)
 	if err != nil {
 		return err
+	}
+	sources := make([]string, len(list))
+	for i := range list {
+		sources[i] = list[i].Name
 	}
 	a.Secrets.Of(sources) // those of a list
 	done := 0
 	var failed []error
-	for _, source := range sources {
-		err := cmd.Context().Err()
+	for i, source := range sources {
+		err := cmp.Or(cmd.Context().Err(), list[i].Err)
 		if err == nil {
 			err = do(source)
 		}
@@ -160,64 +206,57 @@ func (a *App) Batch(cmd *cobra.Command, args []string, b *BatchFlags, quiet bool
 // memory.
 const mostSources = 16 << 20
 
-// sources returns all names in the arguments and the list, with expanded patterns.
-func (b *BatchFlags) sources(ctx context.Context, stdin io.Reader, args []string) ([]string, error) {
+// sources returns all sources in the arguments and the list, with expanded patterns and, with
+// --recursive, the files in directories.
+func (b *BatchFlags) sources(ctx context.Context, a *App, stdin io.Reader, args []string) ([]Source, error) {
 	if b.null && b.list == "" {
 		return nil, Usagef("-0 (--null) requires --files-from")
 	}
 	names := slices.Clone(args)
-	var literal []string // names that are not patterns
 	if b.list != "" {
 		more, err := b.readList(ctx, stdin, len(names))
 		if err != nil {
 			return nil, err
 		}
-		if b.null {
-			literal = more
-		} else {
-			names = append(names, more...)
-		}
+		names = append(names, more...)
 	}
-	var out []string
-	for _, name := range names {
+	var out []Source
+	var named []int // indexes of sources that are named one by one
+	for i, name := range names {
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
-		if _, err := os.Lstat(name); err == nil || remote.IsURL(name) || !strings.ContainsAny(name, "*?[") {
-			out = append(out, name)
-			continue
+		literal := b.null && i >= len(args)
+		var found []Source
+		var err error
+		switch {
+		case b.recursive && !remote.IsURL(name) && isDirectory(name):
+			found, err = a.filesIn(ctx, name, b.Into)
+		case !literal && expandable(name):
+			found, err = expand(ctx, name)
+		default:
+			named = append(named, len(out))
+			found = []Source{{Name: name}}
 		}
-		found, err := expand(name)
 		if err != nil {
 			return nil, err
 		}
 		out = append(out, found...)
 	}
-	if out = append(out, literal...); len(out) == 0 {
+	if len(out) == 0 {
 		return nil, Usagef("no sources are named")
 	}
-	return out, nil
+	return out, placeNamed(out, named)
 }
 
-// expand returns the names that a pattern matches, which a selection may follow.
-func expand(name string) ([]string, error) {
-	found, err := glob(name)
-	location, selection := SplitSelection(name)
-	if err == nil && len(found) == 0 && selection != "" { // the brackets are a selection, not a pattern
-		if found, err = glob(location); len(found) == 0 && !strings.ContainsAny(location, "*?[") {
-			found = []string{location}
-		}
-		for i := range found {
-			found[i] += selection
-		}
+// isDirectory reports whether a name is that of a directory that is neither an array nor a
+// container.
+func isDirectory(name string) bool {
+	if info, err := os.Stat(name); err != nil || !info.IsDir() {
+		return false
 	}
-	if err != nil {
-		return nil, Usagef("%s: %w", name, err)
-	}
-	if len(found) == 0 {
-		return nil, Usagef("%s matches no file", name)
-	}
-	return found, nil
+	is, err := detect.Content(name)
+	return is == detect.Directory || errors.Is(err, ndarray.ErrFormat)
 }
 
 // readList reads the names of --files-from. before is the number of names so far.
@@ -268,18 +307,4 @@ func zeroEnded(data []byte, atEOF bool) (advance int, token []byte, err error) {
 		return len(data), data, nil
 	}
 	return 0, nil, nil
-}
-
-// glob expands the pattern of a file, which a path inside the file may follow.
-func glob(pattern string) ([]string, error) {
-	found, err := filepath.Glob(pattern)
-	at := strings.LastIndex(pattern, ":/")
-	if len(found) > 0 || err != nil || at < 0 {
-		return found, err
-	}
-	found, err = filepath.Glob(pattern[:at])
-	for i := range found {
-		found[i] += pattern[at:]
-	}
-	return found, err
 }

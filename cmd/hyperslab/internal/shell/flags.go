@@ -5,10 +5,12 @@ package shell
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"path"
 	"runtime"
 	"runtime/debug"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -22,7 +24,45 @@ import (
 
 // JSONFlag adds --json to a command.
 func JSONFlag(cmd *cobra.Command, to *bool) {
-	cmd.Flags().BoolVar(to, "json", false, "write one JSON document (schema in docs/json.md)")
+	f := cmd.Flags().VarPF(&jsonValue{on: to}, "json", "", "write one JSON document (schema in docs/json.md); =lines: one line for each")
+	f.NoOptDefVal = "true"
+}
+
+// jsonValue is the value of --json.
+type jsonValue struct {
+	on    *bool
+	lines bool
+}
+
+// Set implements pflag.Value.
+func (v *jsonValue) Set(text string) error {
+	v.lines = text == "lines"
+	if v.lines {
+		*v.on = true
+		return nil
+	}
+	on, err := strconv.ParseBool(text)
+	if err != nil {
+		return fmt.Errorf("got %q, want lines or no value", text)
+	}
+	*v.on = on
+	return nil
+}
+
+// String implements pflag.Value.
+func (v *jsonValue) String() string { return strconv.FormatBool(v.on != nil && *v.on) }
+
+// Type implements pflag.Value.
+func (v *jsonValue) Type() string { return "bool" }
+
+// JSONLines reports whether a command was called with --json=lines.
+func JSONLines(cmd *cobra.Command) bool {
+	f := cmd.Flags().Lookup("json")
+	if f == nil {
+		return false
+	}
+	v, is := f.Value.(*jsonValue)
+	return is && v.lines
 }
 
 // The functions that follow add flags that several commands have, so that name, letter and type are
@@ -187,8 +227,16 @@ func (x *AttrFlags) Accept(p hyperslab.Problem) bool {
 // Lost reports things that the target of a command does not keep.
 func (a *App) Lost(command string, lost []string) {
 	for _, text := range lost {
-		a.Note("%s not kept: %s", a.Talk.Notice("hyperslab "+command+":"), term.Safe(text))
+		a.Note("%s %snot kept: %s", a.Talk.Notice("hyperslab "+command+":"), a.about(), term.Safe(text))
 	}
+}
+
+// about begins a message about one of several sources.
+func (a *App) about() string {
+	if a.About == "" {
+		return ""
+	}
+	return term.Safe(a.About) + ": "
 }
 
 // Unreadable reports objects that were left out, and returns their descriptions.
@@ -196,7 +244,7 @@ func (a *App) Unreadable(command string, problems []hyperslab.Problem) []string 
 	texts := []string{}
 	for _, p := range problems {
 		texts = append(texts, p.String())
-		a.Note("%s cannot be read, left out: %s", a.Talk.Failure("hyperslab "+command+":"), term.Safe(p.String()))
+		a.Note("%s %scannot be read, left out: %s", a.Talk.Failure("hyperslab "+command+":"), a.about(), term.Safe(p.String()))
 	}
 	return texts
 }
@@ -257,7 +305,7 @@ func (p *PickFlags) Unreadable(a *App, command string, list *[]string) func(path
 		text := path + ": " + err.Error()
 		if !slices.Contains(*list, text) {
 			*list = append(*list, text)
-			a.Note("%s cannot be read, left out: %s", a.Talk.Failure("hyperslab "+command+":"), term.Safe(text))
+			a.Note("%s %scannot be read, left out: %s", a.Talk.Failure("hyperslab "+command+":"), a.about(), term.Safe(text))
 		}
 		return true
 	}

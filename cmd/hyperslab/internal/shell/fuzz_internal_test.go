@@ -81,7 +81,7 @@ func FuzzWriteJSON(f *testing.F) {
 			return
 		}
 		var out, plain, compact bytes.Buffer
-		require.NoError(t, WriteJSON(&out, doc))
+		require.NoError(t, writeJSON(&out, doc, "", false))
 		enc := json.NewEncoder(&plain)
 		enc.SetEscapeHTML(false)
 		require.NoError(t, enc.Encode(doc))

@@ -108,13 +108,14 @@ func Seconds(d time.Duration) JSONFloat {
 }
 
 // WriteJSON writes the document of a command. With --untrusted its second key is isolation.
-func (a *App) WriteJSON(w io.Writer, doc any) error { return writeIsolated(w, doc, a.Isolation) }
+func (a *App) WriteJSON(w io.Writer, doc any) error { return writeJSON(w, doc, a.Isolation, a.Lines) }
 
-// WriteJSON writes one document. Objects, and arrays with nested objects or arrays, have one line
-// per member. An array of plain values is on one line.
-func WriteJSON(w io.Writer, doc any) error { return writeIsolated(w, doc, "") }
+// WriteDocument is WriteJSON for a document that has its own key for the isolation, or none.
+func (a *App) WriteDocument(w io.Writer, doc any) error { return writeJSON(w, doc, "", a.Lines) }
 
-func writeIsolated(w io.Writer, doc any, isolation string) error {
+// writeJSON writes one document, on one line if line is set. Otherwise objects, and arrays with
+// nested objects or arrays, have one line per member. An array of plain values is on one line.
+func writeJSON(w io.Writer, doc any, isolation string, line bool) error {
 	var compact bytes.Buffer
 	enc := json.NewEncoder(&compact)
 	enc.SetEscapeHTML(false) // file names and units keep their <, > and &
@@ -126,7 +127,11 @@ func writeIsolated(w io.Writer, doc any, isolation string) error {
 		src = slices.Insert(src, schema, fmt.Appendf(nil, `,"isolation":%q`, isolation)...)
 	}
 	var out bytes.Buffer
-	layout(&out, jsonform.Escape(src), "")
+	if line {
+		out.Write(jsonform.Escape(src))
+	} else {
+		layout(&out, jsonform.Escape(src), "")
+	}
 	out.WriteByte('\n')
 	_, err := w.Write(out.Bytes())
 	return err

@@ -42,13 +42,13 @@ func TestWriteJSON_layout(t *testing.T) {
 		Shape []int  `json:"shape"`
 	}
 	var out strings.Builder
-	require.NoError(t, WriteJSON(&out, struct {
+	require.NoError(t, writeJSON(&out, struct {
 		Schema string  `json:"schema"`
 		Empty  []int   `json:"empty"`
 		None   any     `json:"none"`
 		List   []inner `json:"list"`
 		Grid   [][]int `json:"grid"`
-	}{"x/1", []int{}, nil, []inner{{`<&> "quoted, [text]" \`, []int{1, 2}}, {"b", nil}}, [][]int{{1, 2}, {3, 4}}}))
+	}{"x/1", []int{}, nil, []inner{{`<&> "quoted, [text]" \`, []int{1, 2}}, {"b", nil}}, [][]int{{1, 2}, {3, 4}}}, "", false))
 	require.Equal(t, `{
   "schema": "x/1",
   "empty": [],
@@ -87,7 +87,7 @@ func TestWriteJSON_document(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		in := doc(3).Draw(t, "document")
 		var out bytes.Buffer
-		require.NoError(t, WriteJSON(&out, in))
+		require.NoError(t, writeJSON(&out, in, "", false))
 		want, err := json.Marshal(in)
 		require.NoError(t, err)
 		require.JSONEq(t, string(want), out.String())

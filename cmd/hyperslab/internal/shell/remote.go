@@ -17,7 +17,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hyperslab/hyperslab"
-	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/internal/chunked/readahead"
 	"github.com/hyperslab/hyperslab/internal/format/bcolztree"
 	"github.com/hyperslab/hyperslab/internal/format/cframe"
@@ -91,19 +90,6 @@ func (a *App) Unverified(err error) {
 		a.Note("%s warning: %s; if it changes during the command, the result may contain data of two versions",
 			a.Talk.Notice(*a.Name.Load()+":"), err.Error())
 	}
-}
-
-// OpenHDF5URL opens an HDF5 file at a URL with libhdf5.
-func OpenHDF5URL(url string) (*h5.File, error) {
-	o, err := remote.DefaultClient.Open(context.Background(), url)
-	if err != nil {
-		return nil, err
-	}
-	f, err := h5.OpenReaderAt(o, o.Size(), &h5.ReaderOptions{BlockSize: 512, Blocks: 256, Concurrent: true, Close: o.Close})
-	if err != nil {
-		return nil, errors.Join(err, o.Close())
-	}
-	return f, nil
 }
 
 // SourceFile is an open file or remote object.

@@ -13,7 +13,7 @@ import (
 func TestWriteJSON_controlCharacters(t *testing.T) {
 	doc := map[string]string{"k": "\x1b[1m\u009b\x7f\u202e é"}
 	var b strings.Builder
-	require.NoError(t, WriteJSON(&b, doc))
+	require.NoError(t, writeJSON(&b, doc, "", false))
 	require.NotContains(t, b.String(), "\u009b")
 	require.NotContains(t, b.String(), "\x7f")
 	require.NotContains(t, b.String(), "\u202e")

@@ -54,25 +54,31 @@ type Meter struct {
 	read     [2]int64  // sum of all results of from
 	last     time.Time // time of the last line; zero without lines
 	measured time.Time // time of the last measurement of the target
+	parts    Parts     // gets the progress instead of the user; nil: the user
 	bars     *mpb.Progress
 	bar      *mpb.Bar
 	quit     chan struct{} // ends Watch
 	ended    chan struct{} // closed when Watch has ended
 }
 
+// Parts is a writer of messages about a part of a job. A meter with such a writer shows nothing, and
+// reports the progress of the part to the writer.
+type Parts interface{ Part(done, total int64) }
+
 // NewMeter starts the clock. Mode auto is a bar if w is a terminal, otherwise no output.
 func NewMeter(mode string, w io.Writer, label string, total int64, now func() time.Time) *Meter {
+	parts, _ := w.(Parts)
 	if mode == ProgressAuto {
 		mode = ProgressNone
 		if IsTerminal(w) {
 			mode = progressBar
 		}
 	}
-	return &Meter{mode: mode, w: w, label: label, now: now, start: now(), state: progressState{total: total}}
+	return &Meter{parts: parts, mode: mode, w: w, label: label, now: now, start: now(), state: progressState{total: total}}
 }
 
 // Shown reports whether the meter shows anything if the job is long.
-func (m *Meter) Shown() bool { return m.mode != ProgressNone }
+func (m *Meter) Shown() bool { return m.mode != ProgressNone && m.parts == nil }
 
 // SetTarget adds a ratio from the size of the target so far.
 func (m *Meter) SetTarget(size func() int64) *Meter {
@@ -101,7 +107,7 @@ func (m *Meter) SetSources(ctx context.Context, arrays ...*ndarray.Array) *Meter
 // Watch updates the progress of a job that does not report it. A goroutine calls done periodically
 // until Finish, and once more then.
 func (m *Meter) Watch(done func() int64) *Meter {
-	if m.mode == ProgressNone {
+	if m.mode == ProgressNone && m.parts == nil {
 		return m
 	}
 	m.quit, m.ended = make(chan struct{}), make(chan struct{})
@@ -169,11 +175,41 @@ func (m *Meter) UpdateDecoded(done, total int64, unit string, bytes, stored int6
 	m.UpdateUnits(done, total, unit)
 }
 
+// UpdateFiles reports that done bytes and files of a number of files are processed.
+func (m *Meter) UpdateFiles(done, files, total int64) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.state.done, m.state.files, m.state.totalFiles = max(m.state.done, done), files, total
+	m.show()
+}
+
+// Above calls write, which writes lines to the terminal of the bar. The next update draws the bar
+// again, below the lines.
+func (m *Meter) Above(write func()) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.removeBar()
+	write()
+}
+
+// removeBar removes the bar.
+func (m *Meter) removeBar() {
+	if m.bar != nil {
+		m.bar.Abort(true)
+		m.bars.Wait()
+		m.bar = nil
+	}
+}
+
 // UpdateOf reports the processed bytes of a job whose total becomes known as it runs.
 func (m *Meter) UpdateOf(done, total int64) { m.UpdateUnits(done, total, "") }
 
 // show shows the state if it is time.
 func (m *Meter) show() {
+	if m.parts != nil {
+		m.parts.Part(m.state.done, m.state.total)
+		return
+	}
 	m.state.elapsed = m.now().Sub(m.start)
 	if m.mode == ProgressNone || m.state.elapsed < ProgressDelay {
 		return
@@ -204,9 +240,7 @@ func (m *Meter) Finish() {
 	defer m.mu.Unlock()
 	switch {
 	case m.bar != nil:
-		m.bar.Abort(true)
-		m.bars.Wait()
-		m.bar = nil
+		m.removeBar()
 	case !m.last.IsZero():
 		m.state.elapsed = m.now().Sub(m.start)
 		m.measured = time.Time{} // the size of the complete target
@@ -249,6 +283,9 @@ func (m *Meter) line() {
 	if s.unit == "" || s.bytes > 0 {
 		doc.MBPerS = &speed
 	}
+	if files, all := s.files, s.totalFiles; all > 0 {
+		doc.DoneFiles, doc.TotalFiles = &files, &all
+	}
 	if r := math.Round(s.ratio*1000) / 1000; r > 0 {
 		doc.Ratio = &r
 	}
@@ -269,6 +306,8 @@ type ProgressDoc struct {
 	Unit       string   `json:"unit,omitempty"`
 	DoneUnits  *int64   `json:"done_units,omitempty"`
 	TotalUnits *int64   `json:"total_units,omitempty"`
+	DoneFiles  *int64   `json:"done_files,omitempty"`
+	TotalFiles *int64   `json:"total_files,omitempty"`
 }
 
 // progressState is the state of a job.
@@ -279,6 +318,8 @@ type progressState struct {
 	bytes   int64   // bytes of array data, if another unit is counted
 	ratio   float64 // ratio of the elements to the stored bytes; 0: unknown
 	elapsed time.Duration
+
+	files, totalFiles int64 // of a job of several files; 0: of one
 }
 
 // data returns the processed bytes of array data.
@@ -294,6 +335,9 @@ func (s *progressState) parts() (amount, ratio, speed, left string) {
 	amount = fmt.Sprintf("%s / %s", FormatBytes(s.done), FormatBytes(s.total))
 	if s.unit != "" {
 		amount = fmt.Sprintf("%d / %d %s", s.done, s.total, s.unit)
+	}
+	if s.totalFiles > 0 {
+		amount = fmt.Sprintf("%d / %d files  %s", s.files, s.totalFiles, amount)
 	}
 	if s.ratio > 0 {
 		ratio = fmt.Sprintf("%.2fx", s.ratio)

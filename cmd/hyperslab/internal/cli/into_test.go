@@ -1,0 +1,427 @@
+// Tests of commands that write many sources to a directory.
+
+package cli_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hyperslab/hyperslab/ndarray"
+)
+
+// grow writes a tree of HDF5 files with the array /t, and returns their relative names.
+func grow(t *testing.T, root string, names ...string) {
+	t.Helper()
+	for i, name := range names {
+		require.NoError(t, os.MkdirAll(filepath.Join(root, filepath.Dir(name)), 0o777))
+		values := count(12)
+		values[0] = int32(i)
+		create(t, filepath.Join(root, name)+":/t", ndarray.Spec{Shape: []int64{4, 3}, ChunkShape: []int64{2, 3}}, values)
+	}
+}
+
+// filesBelow returns the relative names of the files of a directory, without the record of finished
+// sources.
+func filesBelow(t *testing.T, root string) (names []string) {
+	t.Helper()
+	require.NoError(t, filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		require.NoError(t, err)
+		if rel, _ := filepath.Rel(root, path); !d.IsDir() && rel != ".hyperslab-done" {
+			names = append(names, filepath.ToSlash(rel))
+		}
+		return nil
+	}))
+	return names
+}
+
+// lines returns the number of messages, without lines of advice, that contain a name.
+func lines(stderr, name string) (n int) {
+	for line := range strings.Lines(stderr) {
+		if !strings.HasPrefix(line, "  ") && strings.Contains(line, name) {
+			n++
+		}
+	}
+	return n
+}
+
+// intoRow is a row of a document of --into.
+type intoRow struct {
+	Source string   `json:"source"`
+	Target string   `json:"target"`
+	Status string   `json:"status"`
+	Lost   []string `json:"lost"`
+	Error  *string  `json:"error"`
+}
+
+// intoLines parses the lines of --json=lines. totals is empty if the last line is missing.
+func intoLines(t *testing.T, stdout string) (rows []intoRow, totals map[string]int) {
+	t.Helper()
+	for line := range strings.Lines(stdout) {
+		var doc struct {
+			Files  []intoRow
+			Totals map[string]int
+		}
+		require.NoError(t, json.Unmarshal([]byte(line), &doc), line)
+		rows, totals = append(rows, doc.Files...), doc.Totals
+	}
+	return rows, totals
+}
+
+func TestInto_tree(t *testing.T) {
+	t.Chdir(t.TempDir())
+	grow(t, "in", "a.h5", "x/a.h5", "x/y/b.h5", "z/b.h5")
+	put(t, "in/notes.txt", []byte("no array"))
+	all := []string{"a.b2z", "x/a.b2z", "x/y/b.b2z", "z/b.b2z"}
+	for name, c := range map[string]struct {
+		args []string
+		want []string
+	}{
+		"directory":         {[]string{"-r", "in"}, all},
+		"pattern":           {[]string{"in/**/*.h5"}, all},
+		"directory pattern": {[]string{"in/*/*.h5"}, []string{"x/a.b2z", "z/b.b2z"}},
+		"nested pattern":    {[]string{"in/x/**/b.h5"}, []string{"y/b.b2z"}},
+		"named files":       {[]string{"in/x/a.h5", "in/z/b.h5"}, []string{"x/a.b2z", "z/b.b2z"}},
+		"one file":          {[]string{"in/x/y/b.h5"}, []string{"b.b2z"}},
+		"flat":              {[]string{"--flatten", "in/a.h5", "in/z/b.h5"}, []string{"a.b2z", "b.b2z"}},
+		"path and name":     {[]string{"in/**/b.h5:/t[0]", "--format", "npy"}, []string{"x/y/b-t[0].npy", "z/b-t[0].npy"}},
+		"named twice":       {[]string{"in/a.h5", "./in/a.h5", "in/x/a.h5"}, []string{"a.b2z", "x/a.b2z"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			out := t.TempDir()
+			_, stderr, code := run(append([]string{"convert", "--format", "b2z", "--into", out}, c.args...)...)
+			require.Zero(t, code, stderr)
+			require.Equal(t, c.want, filesBelow(t, out))
+		})
+	}
+	t.Run("repack, cp, recover, index", func(t *testing.T) {
+		for command, ext := range map[string]string{"repack": ".h5", "cp": ".h5", "recover": ".h5", "index": ".h5.index"} {
+			out := t.TempDir()
+			_, stderr, code := run(command, "-r", "in", "--into", out)
+			require.Zero(t, code, "%s: %s", command, stderr)
+			want := slices.Clone(all)
+			for i := range want {
+				want[i] = strings.TrimSuffix(want[i], ".b2z") + ext
+			}
+			require.Equal(t, want, filesBelow(t, out), command)
+			_, stderr, code = run(command, "-r", "in", "--into", out)
+			require.Zero(t, code, "%s: %s", command, stderr)
+			require.Contains(t, stderr, "0 sources done, 4 done before", command)
+		}
+	})
+	t.Run("one object of many files", func(t *testing.T) {
+		out := t.TempDir()
+		_, stderr, code := run("cp", "in/**/b.h5:/t", "--into", out)
+		require.Zero(t, code, stderr)
+		got, _ := readAll[int32](t, out+"/x/y/b.h5:/t")
+		require.Equal(t, int32(2), got[0])
+	})
+	t.Run("verify accepts the directory of targets", func(t *testing.T) {
+		out := t.TempDir()
+		require.Zero(t, code3(run("convert", "--format", "b2z", "--into", out, "-r", "in")))
+		_, stderr, code := run("verify", "-r", out)
+		require.Zero(t, code, stderr)
+	})
+}
+
+// code3 returns the exit code of run.
+func code3(_, _ string, code int) int { return code }
+
+func TestInto_conflicts(t *testing.T) {
+	t.Chdir(t.TempDir())
+	grow(t, "in", "x/a.h5", "z/a.h5", "z/c.h5")
+	_, stderr, code := run("convert", "--format", "b2z", "--flatten", "--into", "out", "-r", "in")
+	require.Equal(t, 2, code, stderr)
+	require.Contains(t, stderr, "in/x/a.h5 and in/z/a.h5 have the same target out/a.b2z")
+	require.Empty(t, filesBelow(t, "out"), "nothing is written")
+
+	_, stderr, code = run("convert", "--format", "b2z", "--flatten", "--into", "out", "-r", "in", "--keep-going")
+	require.Equal(t, 3, code, stderr)
+	require.Equal(t, []string{"a.b2z", "c.b2z"}, filesBelow(t, "out"))
+
+	t.Run("target inside of another one", func(t *testing.T) {
+		grow(t, "deep", "a.h5", "a/b.h5")
+		_, stderr, code := run("convert", "--format", "b2nd", "--into", "nested", "-r", "deep")
+		require.Equal(t, 2, code, stderr)
+		require.Contains(t, stderr, "is inside of that of deep/a.h5")
+		require.Empty(t, filesBelow(t, "nested"))
+	})
+	t.Run("targets inside of the sources", func(t *testing.T) {
+		for range 2 { // the second run does not read the targets of the first
+			_, stderr, code := run("convert", "--format", "hdf5", "--into", "in/out", "-r", "in")
+			require.Zero(t, code, stderr)
+			require.Equal(t, []string{"x/a.h5", "z/a.h5", "z/c.h5"}, filesBelow(t, "in/out"))
+		}
+		_, stderr, code := run("convert", "--format", "hdf5", "--into", "in", "-r", "in")
+		require.Equal(t, 2, code)
+		require.Contains(t, stderr, "in is also the directory of the targets")
+	})
+	t.Run("source that is a directory", func(t *testing.T) {
+		create(t, "s.bcolz", ndarray.Spec{Shape: []int64{4}}, count(4))
+		_, stderr, code := run("convert", "--format", "b2nd", "--into", "s.bcolz/out", "s.bcolz")
+		require.Equal(t, 2, code)
+		require.Contains(t, stderr, "is inside of its source s.bcolz")
+	})
+}
+
+func TestInto_existing(t *testing.T) {
+	t.Chdir(t.TempDir())
+	grow(t, "in", "a.h5", "b.h5", "c.h5")
+	convert := func(more ...string) (stderr string, code int) {
+		_, stderr, code = run(append([]string{"convert", "--format", "b2z", "--into", "out", "-r", "in"}, more...)...)
+		return stderr, code
+	}
+	written := func(name string) time.Time {
+		info, err := os.Stat(name)
+		require.NoError(t, err)
+		return info.ModTime()
+	}
+	stderr, code := convert()
+	require.Zero(t, code, stderr)
+	require.Contains(t, stderr, "3 sources done\n")
+	first := written("out/a.b2z")
+
+	t.Run("unchanged", func(t *testing.T) {
+		for _, existing := range []string{"error", "skip", "update"} {
+			stderr, code := convert("--existing", existing)
+			require.Zero(t, code, stderr)
+			require.Contains(t, stderr, "0 sources done, 3 done before\n", existing)
+		}
+		require.Equal(t, first, written("out/a.b2z"))
+	})
+	t.Run("missing target", func(t *testing.T) {
+		require.NoError(t, os.Remove("out/b.b2z"))
+		stderr, code := convert()
+		require.Zero(t, code, stderr)
+		require.Contains(t, stderr, "1 source done, 2 done before\n")
+	})
+	t.Run("changed source", func(t *testing.T) {
+		must(t, "attr set in/a.h5:/t n 1")
+		stderr, code := convert()
+		require.Equal(t, 4, code)
+		require.Contains(t, stderr, "out/a.b2z: already exists, and its source has changed")
+		stderr, code = convert("--existing", "skip")
+		require.Zero(t, code, stderr)
+		require.Contains(t, stderr, "0 sources done, 2 done before, 1 skipped\n")
+		stderr, code = convert("--existing", "update", "--dry-run")
+		require.Zero(t, code, stderr)
+		require.Equal(t, first, written("out/a.b2z"))
+		require.Contains(t, stderr, "would convert in/a.h5 to out/a.b2z")
+		require.NotContains(t, stderr, "in/b.h5")
+		stderr, code = convert("--existing", "update")
+		require.Zero(t, code, stderr)
+		require.Contains(t, stderr, "1 source done, 2 done before\n")
+		require.NotEqual(t, first, written("out/a.b2z"))
+	})
+	t.Run("time alone", func(t *testing.T) {
+		require.NoError(t, os.Chtimes("in/b.h5", time.Time{}, time.Now().Add(time.Hour)))
+		stderr, code := convert("--existing", "update")
+		require.Zero(t, code, stderr)
+		require.Contains(t, stderr, "1 source done, 2 done before\n")
+		_, stderr, code = run("convert", "--format", "b2z", "--into", "sums", "-r", "in", "--by-checksum")
+		require.Zero(t, code, stderr)
+		require.NoError(t, os.Chtimes("in/b.h5", time.Time{}, time.Now()))
+		_, stderr, code = run("convert", "--format", "b2z", "--into", "sums", "-r", "in", "--by-checksum", "--existing", "update")
+		require.Zero(t, code, stderr)
+		require.Contains(t, stderr, "0 sources done, 3 done before\n")
+	})
+	t.Run("other options", func(t *testing.T) {
+		stderr, code := convert("--codec", "lz4")
+		require.Equal(t, 4, code)
+		require.Contains(t, stderr, "an earlier run wrote it with other options")
+	})
+	t.Run("foreign target", func(t *testing.T) {
+		require.NoError(t, os.Remove("out/.hyperslab-done"))
+		stderr, code := convert()
+		require.Equal(t, 4, code)
+		require.Contains(t, stderr, "it is not the target of an earlier run")
+		stderr, code = convert("--keep-going")
+		require.Equal(t, 4, code, "all sources failed")
+		require.Contains(t, stderr, "3 of 3 sources failed")
+		stderr, code = convert("-f")
+		require.Zero(t, code, stderr)
+		require.Contains(t, stderr, "3 sources done\n")
+	})
+	t.Run("flags", func(t *testing.T) {
+		for _, args := range [][]string{
+			{"convert", "in/a.h5", "x.b2z", "--existing", "skip"}, {"repack", "in/a.h5", "x.h5", "--flatten"}, {"cp", "-r", "in", "x.h5:/a"},
+			{"convert", "--into", "out", "--format", "b2z", "in/a.h5", "--existing", "never"},
+		} {
+			_, stderr, code := run(args...)
+			require.Equal(t, 2, code, "%q: %s", args, stderr)
+		}
+	})
+}
+
+// TestInto_names checks files that cannot be read, loops of links and names that are not UTF-8:
+// each is reported by name, and the rest is done.
+func TestInto_names(t *testing.T) {
+	t.Chdir(t.TempDir())
+	grow(t, "in", "a.h5", "sub/\xff\xfe.h5", "sub/new\nline.h5")
+	require.NoError(t, os.Symlink("loop.h5", "in/loop.h5"))
+	require.NoError(t, os.Symlink("missing.h5", "in/dangling.h5"))
+	require.NoError(t, os.Symlink("..", "in/sub/up"))
+	require.NoError(t, os.Symlink("a.h5", "in/link.h5"))
+	require.NoError(t, syscall.Mkfifo("in/pipe.h5", 0o666))
+	put(t, "in/cut.h5", []byte("\x89HDF\r\n\x1a\ncut"))
+	for range 2 {
+		stdout, stderr, code := run("convert", "--format", "b2z", "--into", "out", "-r", "in", "--keep-going", "--json=lines")
+		require.Equal(t, 3, code, stderr)
+		require.Equal(t, []string{"a.b2z", "link.b2z", "sub/new\nline.b2z", "sub/\xff\xfe.b2z"}, filesBelow(t, "out"))
+		for _, name := range []string{"in/loop.h5", "in/dangling.h5", "in/cut.h5", "in/sub/up"} {
+			require.Equal(t, 1, lines(stderr, name), "%s in %s", name, stderr)
+		}
+		rows, totals := intoLines(t, stdout)
+		require.Len(t, rows, 7)
+		require.Equal(t, 3, totals["failed"])
+		require.Equal(t, 4, totals["done"]+totals["done_before"])
+	}
+	if os.Geteuid() != 0 {
+		require.NoError(t, os.Chmod("in/a.h5", 0))
+		require.NoError(t, os.Chmod("in/sub", 0))
+		_, stderr, code := run("convert", "--format", "b2z", "--into", "new", "-r", "in", "--keep-going")
+		require.Equal(t, 3, code)
+		require.Contains(t, stderr, "in/a.h5")
+		require.Contains(t, stderr, "in/sub")
+		require.NoError(t, os.Chmod("in/sub", 0o777))
+	}
+}
+
+// TestPatterns checks patterns with paths and selections in commands that print, and documents of
+// one line.
+func TestPatterns(t *testing.T) {
+	t.Chdir(t.TempDir())
+	grow(t, "in", "a.h5", "x/b[1].h5", "x/y/c.h5")
+	for _, pattern := range []string{"in/**/*.h5:/t[0]", "in/**/*.h?:/t[0]"} {
+		stdout, stderr, code := run("stats", pattern, "--bins", "0", "--json=lines")
+		require.Zero(t, code, stderr)
+		docs := strings.Split(strings.TrimSpace(stdout), "\n")
+		require.Len(t, docs, 3)
+		for i, name := range []string{"in/a.h5:/t[0]", "in/x/b[1].h5:/t[0]", "in/x/y/c.h5:/t[0]"} {
+			var doc struct {
+				Address string
+				Shape   []int
+			}
+			require.NoError(t, json.Unmarshal([]byte(docs[i]), &doc))
+			require.Equal(t, name, doc.Address)
+			require.Equal(t, []int{3}, doc.Shape)
+		}
+	}
+	stdout, stderr, code := run("info", "-r", "in")
+	require.Zero(t, code, stderr)
+	require.Equal(t, 3, strings.Count(stdout, "==> in/"))
+	stdout, _, code = run("verify", "in/x/**/*.h5", "--json")
+	require.Zero(t, code)
+	require.Contains(t, stdout, `"in/x/y/c.h5"`)
+	for _, bad := range []string{"in/*.nc:/t[0]", "in/**/*.nc", "nothere*[0]"} {
+		_, stderr, code := run("stats", bad)
+		require.Equal(t, 2, code, bad)
+		require.Contains(t, stderr, "matches no file", bad)
+	}
+}
+
+// TestInto_killed converts 50 files, of which 2 are corrupt and 1 loses information, in a process
+// that is killed at any time and started again.
+func TestInto_killed(t *testing.T) {
+	dir := t.TempDir()
+	self, err := os.Executable()
+	require.NoError(t, err)
+	command := filepath.Join(t.TempDir(), "hyperslab") // the test binary runs as the command if it has this name
+	require.NoError(t, os.Symlink(self, command))
+	in, out := filepath.Join(dir, "in"), filepath.Join(dir, "out")
+	var names []string
+	for i := range 47 {
+		names = append(names, fmt.Sprintf("%d/%02d.h5", i%4, i))
+	}
+	grow(t, in, names...)
+	lossy := filepath.Join(in, "1/lossy.h5")
+	create(t, lossy+":/t", ndarray.Spec{Shape: []int64{4, 3}, Comment: "a note"}, count(12))
+	corrupt := []string{filepath.Join(in, "2/bad.h5"), filepath.Join(in, "3/bad.h5")}
+	for _, name := range corrupt {
+		b, err := os.ReadFile(filepath.Join(in, names[0]))
+		require.NoError(t, err)
+		put(t, name, b[:len(b)/2])
+	}
+	args := []string{"convert", "--format", "b2z", "--into", out, "-r", in, "--keep-going", "--json=lines"}
+	seen := map[string]bool{}
+	for kill := range 4 {
+		cmd := exec.Command(command, args...)
+		var stdout strings.Builder
+		cmd.Stdout = &stdout
+		require.NoError(t, cmd.Start())
+		go func() {
+			time.Sleep(time.Duration(1+kill) * 60 * time.Millisecond)
+			signal := syscall.SIGKILL
+			if kill == 1 {
+				signal = syscall.SIGTERM
+			}
+			_ = cmd.Process.Signal(signal)
+		}()
+		_ = cmd.Wait() // it may have ended before
+		text := stdout.String()
+		rows, _ := intoLines(t, text[:strings.LastIndex(text, "\n")+1])
+		for _, r := range rows {
+			if r.Status == "done" {
+				require.False(t, seen[r.Source], "%s is converted twice", r.Source)
+				seen[r.Source] = true
+			}
+		}
+	}
+	stdout, stderr, code := run(args...)
+	require.Equal(t, 3, code, stderr)
+	rows, totals := intoLines(t, stdout)
+	require.Len(t, rows, 50)
+	require.Equal(t, 2, totals["failed"])
+	require.Equal(t, 48, totals["done"]+totals["done_before"])
+	for _, name := range corrupt {
+		require.Equal(t, 1, lines(stderr, name), stderr)
+	}
+	for _, r := range rows {
+		if r.Source == lossy && r.Status == "done" {
+			require.Contains(t, strings.Join(r.Lost, " "), "comment")
+			require.Regexp(t, regexp.QuoteMeta(lossy)+`: not kept: .*comment`, stderr)
+		}
+	}
+	for i, name := range names {
+		got, _ := readAll[int32](t, filepath.Join(out, strings.TrimSuffix(name, ".h5")+".b2z")+":/t")
+		want := count(12)
+		want[0] = int32(i)
+		require.Equal(t, want, got)
+	}
+}
+
+// TestInto_together runs two processes on the same target: each file is converted once.
+func TestInto_together(t *testing.T) {
+	t.Chdir(t.TempDir())
+	grow(t, "in", "a.h5", "b.h5", "c.h5", "d.h5")
+	self, err := os.Executable()
+	require.NoError(t, err)
+	command := filepath.Join(t.TempDir(), "hyperslab")
+	require.NoError(t, os.Symlink(self, command))
+	var outputs [2]strings.Builder
+	var commands [2]*exec.Cmd
+	for i := range commands {
+		commands[i] = exec.Command(command, "convert", "--format", "b2z", "--into", "out", "-r", "in", "--json=lines", "--wait", "1m")
+		commands[i].Stdout = &outputs[i]
+		require.NoError(t, commands[i].Start())
+	}
+	done := 0
+	for i, cmd := range commands {
+		require.NoError(t, cmd.Wait())
+		_, totals := intoLines(t, outputs[i].String())
+		done += totals["done"]
+		require.Equal(t, 4, totals["done"]+totals["done_before"])
+	}
+	require.Equal(t, 4, done)
+}

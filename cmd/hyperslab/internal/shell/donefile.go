@@ -1,0 +1,248 @@
+// The record of finished sources in a directory of targets, by which a later run continues.
+
+package shell
+
+import (
+	"bufio"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"unicode/utf8"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/hyperslab/hyperslab"
+	"github.com/hyperslab/hyperslab/internal/files/regularfile"
+	"github.com/hyperslab/hyperslab/internal/format/detect"
+	"github.com/hyperslab/hyperslab/ndarray"
+)
+
+// fileState identifies a version of a file or directory.
+type fileState struct {
+	Size   int64  `json:"size"`
+	Time   int64  `json:"time"`             // of the last change, in nanoseconds since 1970
+	Digest string `json:"sha256,omitempty"` // of the bytes, with --by-checksum
+}
+
+// stateOf returns the state of a file, or of all files of a directory.
+func stateOf(path string, digest bool) (s fileState, err error) {
+	h := sha256.New()
+	add := func(name string, info fs.FileInfo) error {
+		s.Time = max(s.Time, info.ModTime().UnixNano())
+		if !info.Mode().IsRegular() {
+			return nil
+		}
+		s.Size += info.Size()
+		if !digest {
+			return nil
+		}
+		f, _, err := regularfile.Open(name)
+		if err != nil {
+			return err
+		}
+		_, err = io.Copy(h, f)
+		return errors.Join(err, f.Close())
+	}
+	info, err := os.Stat(path)
+	switch {
+	case err != nil:
+	case !info.IsDir():
+		err = add(path, info)
+	default:
+		err = filepath.WalkDir(path, func(name string, d fs.DirEntry, err error) error {
+			if err != nil {
+				return err
+			}
+			info, err := d.Info()
+			if err != nil {
+				return err
+			}
+			return add(name, info)
+		})
+	}
+	if digest {
+		s.Digest = hex.EncodeToString(h.Sum(nil))
+	}
+	return s, err
+}
+
+// same reports whether two states are of the same version. The digests decide if both have one.
+func (s fileState) same(t fileState) bool {
+	if s.Digest != "" && t.Digest != "" {
+		return s.Digest == t.Digest
+	}
+	return s.Size == t.Size && s.Time == t.Time
+}
+
+// fileName is a name that is kept also if it is not UTF-8.
+type fileName string
+
+// MarshalJSON implements json.Marshaler.
+func (n fileName) MarshalJSON() ([]byte, error) {
+	if utf8.ValidString(string(n)) {
+		return json.Marshal(string(n))
+	}
+	return json.Marshal([][]byte{[]byte(n)})
+}
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (n *fileName) UnmarshalJSON(b []byte) error {
+	var bytes [][]byte
+	if json.Unmarshal(b, &bytes) == nil && len(bytes) == 1 {
+		*n = fileName(bytes[0])
+		return nil
+	}
+	return json.Unmarshal(b, (*string)(n))
+}
+
+// doneRecord is a line of the record. A line without Made is written before the target is, so that
+// a run that is killed after the target appeared can be continued.
+type doneRecord struct {
+	Target  fileName   `json:"target"` // relative to the directory
+	Source  fileName   `json:"source"` // absolute
+	State   fileState  `json:"state"`  // of the source
+	Options string     `json:"options"`
+	Was     *fileState `json:"was,omitempty"`  // state of a target that is replaced
+	Made    *fileState `json:"made,omitempty"` // state of the new target
+}
+
+// doneFile is the record of a directory.
+type doneFile struct {
+	dir     string
+	options string
+	last    map[fileName]*doneRecord // of each target
+
+	mu   sync.Mutex
+	f    *os.File // nil in a dry run
+	lock *hyperslab.Lock
+}
+
+// openDone reads the record of a directory. Unless dry is set, it creates the directory, and locks
+// the record until Close, so that another run waits.
+func openDone(ctx context.Context, dir, options string, dry bool) (_ *doneFile, err error) {
+	d := &doneFile{dir: dir, options: options, last: map[fileName]*doneRecord{}}
+	name := filepath.Join(dir, detect.DoneFile)
+	if !dry {
+		if err := os.MkdirAll(dir, 0o777); err != nil {
+			return nil, err
+		}
+		if d.f, err = os.OpenFile(name, os.O_CREATE|os.O_RDWR|os.O_APPEND, 0o666); err != nil {
+			return nil, err
+		}
+		if d.lock, err = hyperslab.LockFile(ctx, name, nil); err != nil {
+			return nil, errors.Join(ndarray.Wrap("write to", dir, err), d.f.Close())
+		}
+	}
+	if err := d.read(name); err != nil {
+		return nil, errors.Join(err, d.Close())
+	}
+	return d, nil
+}
+
+// read reads the record. It ignores the end of a line that was cut by a crash.
+func (d *doneFile) read(name string) error {
+	f, err := os.Open(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	lines := bufio.NewReaderSize(f, 1<<16)
+	for err == nil {
+		var line []byte
+		if line, err = lines.ReadBytes('\n'); err != nil {
+			break
+		}
+		r := new(doneRecord)
+		if json.Unmarshal(line, r) == nil && r.Target != "" {
+			d.last[r.Target] = r
+		}
+	}
+	if errors.Is(err, io.EOF) {
+		err = nil
+	}
+	return errors.Join(err, f.Close())
+}
+
+// write appends a line.
+func (d *doneFile) write(r *doneRecord) error {
+	if d.f == nil {
+		return nil
+	}
+	line, err := json.Marshal(r)
+	if err != nil {
+		return err
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	_, err = d.f.Write(append(line, '\n'))
+	return err
+}
+
+// Close releases the lock.
+func (d *doneFile) Close() (err error) {
+	if d.lock != nil {
+		err = d.lock.Release()
+	}
+	if d.f != nil {
+		err = errors.Join(err, d.f.Close())
+	}
+	return err
+}
+
+// finished returns the record of a target that exists, if this source was written to it with the
+// same options and neither has changed. why is the difference otherwise.
+func (d *doneFile) finished(r *doneRecord, target fileState) (done bool, why string) {
+	last := d.last[r.Target]
+	switch {
+	case last == nil:
+		return false, "it is not the target of an earlier run"
+	case last.Source != r.Source:
+		return false, "an earlier run wrote it from " + string(last.Source)
+	case last.Made != nil && !last.Made.same(target), last.Made == nil && last.Was != nil && last.Was.same(target):
+		return false, "it has changed since an earlier run wrote it"
+	case !last.State.same(r.State):
+		return false, "its source has changed"
+	case last.Options != r.Options:
+		return false, "an earlier run wrote it with other options"
+	}
+	return true, ""
+}
+
+// runFlags are the flags of a run that do not change the content of targets.
+var runFlags = []string{
+	"into", "flatten", "existing", "by-checksum", "files-from", "null", "keep-going", "recursive", "force", "dry-run", "jobs", "memory",
+	"progress", "quiet", "json", "wait", "no-lock", "color", "plugin-path", "untrusted", "sandbox",
+}
+
+// optionsOf returns a short digest of the command and its flags that change the content of targets.
+func optionsOf(cmd *cobra.Command) string {
+	h := sha256.New()
+	fmt.Fprintf(h, "%s\n", cmd.CommandPath())
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		if !slices.Contains(runFlags, f.Name) {
+			fmt.Fprintf(h, "%s=%s\n", f.Name, f.Value.String())
+		}
+	})
+	return hex.EncodeToString(h.Sum(nil)[:8])
+}
+
+// relativeTo returns the path of a target below a directory, with slashes.
+func relativeTo(dir, target string) string {
+	rel, err := filepath.Rel(dir, target)
+	if err != nil {
+		return target
+	}
+	return filepath.ToSlash(rel)
+}
