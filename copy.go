@@ -189,8 +189,8 @@ type ObjectOptions struct {
 // References is set. Names of external files are rewritten for the directory of dst.
 //
 // CopyObjects checks all objects before it writes. It returns ndarray.ErrNotFound for a missing
-// object, or a missing file of a dataset; ndarray.ErrExists for a path that exists, unless Overwrite
-// is set; ndarray.ErrParam if a source or dst is not an HDF5 file, if two objects have the same
+// object, or a missing file of a dataset; ndarray.ErrExists for a path that exists, unless
+// Overwrite is set; ndarray.ErrParam if a source or dst is not an HDF5 file, if two objects have the same
 // path, or if a copy would replace its source; and the errors of Open and Update.
 func CopyObjects(ctx context.Context, dst string, objects []ObjectCopy, o *ObjectOptions) (problems []Problem, err error) {
 	x := orZero(o)
@@ -227,10 +227,11 @@ type ReferenceOptions struct {
 }
 
 // WriteReferences writes the locations of all chunks of an HDF5 file or URL as kerchunk references
-// to dst, completely or not at all. With them xarray, fsspec and zarr read the file as a Zarr store.
+// to dst, completely or not at all. With them xarray, fsspec and zarr read the file as a store of
+// Zarr.
 //
-// It returns the errors of OpenTree; errors.ErrUnsupported for another format, and for an array that
-// Zarr cannot represent, for example strings of variable length; ndarray.ErrExists; and
+// It returns the errors of OpenTree; errors.ErrUnsupported for another format, and for an array
+// that Zarr cannot represent, for example strings of variable length; ndarray.ErrExists; and
 // ndarray.ErrParam for a URL with a query, which may be secret, unless o.URL is set.
 func WriteReferences(ctx context.Context, dst, file string, o *ReferenceOptions) error {
 	x := orZero(o)

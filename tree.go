@@ -125,8 +125,8 @@ type Chunk struct {
 // Of an untrusted file the index is read in Go. ndarray.Array.StoredChunks lists all chunks of an
 // open array with their stored bytes only.
 //
-// An error ends the list: the errors of Open, ndarray.ErrParam for an array that is not chunked, and
-// errors.ErrUnsupported for a column of several frames.
+// An error ends the list: the errors of Open, ndarray.ErrParam for an array that is not chunked,
+// and errors.ErrUnsupported for a column of several frames.
 func Chunks(ctx context.Context, location string, o *OpenOptions) iter.Seq2[Chunk, error] {
 	return func(yield func(Chunk, error) bool) {
 		for c, err := range chunkmap.List(ctx, location, o.internal()) {

@@ -34,9 +34,9 @@ type Member struct {
 
 func (m *Member) Close() error { return m.close() }
 
-// MemberOf opens the frame of an array at a location. It returns nil for a location without a path, and for a
-// file that is no container. A frame that has its own file or member is found without a library.
-// An embedded one is decoded by C-Blosc2, and therefore not for an untrusted file.
+// MemberOf opens the frame of an array at a location. It returns nil for a location without a path,
+// and for a file that is no container. A frame that has its own file or member is found without a
+// library. An embedded one is decoded by C-Blosc2, and therefore not for an untrusted file.
 func MemberOf(location string, untrusted bool) (_ *Member, err error) {
 	loc, err := locate.Parse(location)
 	if err != nil || strings.Trim(loc.Object, "/") == "" {
