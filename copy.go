@@ -190,8 +190,8 @@ type ObjectOptions struct {
 //
 // CopyObjects checks all objects before it writes. It returns ndarray.ErrNotFound for a missing
 // object, or a missing file of a dataset; ndarray.ErrExists for a path that exists, unless
-// Overwrite is set; ndarray.ErrParam if a source or dst is not an HDF5 file, if two objects have the same
-// path, or if a copy would replace its source; and the errors of Open and Update.
+// Overwrite is set; ndarray.ErrParam if a source or dst is not an HDF5 file, if two objects have
+// the same path, or if a copy would replace its source; and the errors of Open and Update.
 func CopyObjects(ctx context.Context, dst string, objects []ObjectCopy, o *ObjectOptions) (problems []Problem, err error) {
 	x := orZero(o)
 	files := &opened.Files{}
