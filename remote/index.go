@@ -448,12 +448,12 @@ func readIndex(f *os.File) (*index, error) {
 	return x, nil
 }
 
-// tableLimit returns the maximum size of a table whose frames end at offset end: texts, a size of
+// tableLimit returns the maximum size of a table whose frames end at offset end: strings, a size of
 // each frame, and two numbers for each interval in it. A small file cannot have a large table.
 func tableLimit(end uint64) uint64 {
-	const texts, number = 1 << 20, binary.MaxVarintLen64
+	const strings, number = 1 << 20, binary.MaxVarintLen64
 	frames := end/leastFrame + 1
-	return min(texts+frames*(number+2*number*(frameBytes>>unitShift)), maxTable)
+	return min(strings+frames*(number+2*number*(frameBytes>>unitShift)), maxTable)
 }
 
 // parse reads the table of a file whose frames end at offset end.

@@ -34,10 +34,12 @@ func (h *Handler) Serve(ctx context.Context, l net.Listener) error {
 }
 
 func (h *Handler) serve(ctx context.Context, l net.Listener, c *connections) error {
+	h.served.Store(c, nil)
+	defer h.served.Delete(c)
 	server := &http.Server{
 		Handler: h, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 30 * time.Second, IdleTimeout: 2 * time.Minute,
 		MaxHeaderBytes: 128 << 10, BaseContext: func(net.Listener) context.Context { return context.WithoutCancel(ctx) },
-		ErrorLog: slog.NewLogLogger(h.options.Log.Handler(), slog.LevelWarn), ConnState: c.changed, ConnContext: c.context,
+		ErrorLog: slog.NewLogLogger(h.options.Log.Handler(), slog.LevelWarn), ConnState: c.changed,
 	}
 	stopped := make(chan error, 1)
 	stop := context.AfterFunc(ctx, func() {
@@ -68,7 +70,7 @@ type connections struct {
 
 // connection is an open connection.
 type connection struct {
-	of      *connections
+	remote  string     // address and port
 	client  netip.Addr // not valid for this machine, which may be a proxy
 	since   time.Time  // of the start, or of the end of the last response
 	serving bool       // it has an admitted request
@@ -85,7 +87,7 @@ func newConnections(most, each int) *connections {
 func (c *connections) add(conn net.Conn) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	x := &connection{of: c, client: clientOf(conn), since: time.Now()}
+	x := &connection{remote: conn.RemoteAddr().String(), client: clientOf(conn), since: time.Now()}
 	if x.client.IsValid() && c.count(x.client) >= c.each && !c.closeOldest(x.client) {
 		return false
 	}
@@ -139,21 +141,15 @@ func (c *connections) changed(conn net.Conn, state http.ConnState) {
 	}
 }
 
-type connectionKey struct{}
-
-func (c *connections) context(ctx context.Context, conn net.Conn) context.Context {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return context.WithValue(ctx, connectionKey{}, c.open[conn])
-}
-
 // admitted marks the connection of a request that has the token, so that it is not closed before
 // the end of the response.
-func admitted(ctx context.Context) {
-	if x, ok := ctx.Value(connectionKey{}).(*connection); ok && x != nil {
-		x.of.mu.Lock()
-		x.serving = true
-		x.of.mu.Unlock()
+func (c *connections) admitted(remote string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, x := range c.open {
+		if x.remote == remote {
+			x.serving = true
+		}
 	}
 }
 

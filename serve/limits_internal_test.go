@@ -233,7 +233,7 @@ func TestConnections_add(t *testing.T) {
 		require.True(t, c.add(x))
 		return x
 	}
-	serve := func(x *otherConn) { admitted(c.context(t.Context(), x)) }
+	serve := func(x *otherConn) { c.admitted(x.from) }
 	var first []*otherConn
 	for i := range 3 {
 		first = append(first, open("192.0.2.1:"+strconv.Itoa(1000+i)))

@@ -16,6 +16,7 @@ import (
 	"os"
 	"path"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/hyperslab/hyperslab"
@@ -112,6 +113,7 @@ type Handler struct {
 	files   *files
 	cache   *cache
 	memory  *budget
+	served  sync.Map // *connections of each call of Serve
 	mux     *http.ServeMux
 	cookie  string
 	viewer  *frontEnd // nil without one
@@ -191,7 +193,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		h.problem(out, err)
 		return
 	}
-	admitted(r.Context())
+	h.served.Range(func(c, _ any) bool { c.(*connections).admitted(r.RemoteAddr); return true })
 	if h.welcome(out, r) {
 		return
 	}

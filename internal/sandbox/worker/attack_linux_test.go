@@ -577,8 +577,8 @@ func TestAttack_threads(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// TestAttack_sharedFile checks that a worker cannot change the offset, the flags and the lock of the
-// host's descriptor.
+// TestAttack_sharedFile checks that a worker cannot change the offset, the flags and the lock of
+// the host's descriptor.
 func TestAttack_sharedFile(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "given")
 	require.NoError(t, os.WriteFile(name, []byte("of the host"), 0o600))
@@ -604,8 +604,8 @@ func TestAttack_sharedFile(t *testing.T) {
 	require.ErrorIs(t, unix.Flock(int(other.Fd()), unix.LOCK_EX|unix.LOCK_NB), unix.EWOULDBLOCK, "the host still has its lock")
 }
 
-// TestWorker_capabilities checks that a worker of a privileged program has at most the capability to
-// read files of other users.
+// TestWorker_capabilities checks that a worker of a privileged program has at most the capability
+// to read files of other users.
 func TestWorker_capabilities(t *testing.T) {
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid(t, client(t, nil))))
 	require.NoError(t, err)

@@ -25,8 +25,8 @@
 // are opened again for it, so that it does not share their offsets, flags and locks. If the kernel
 // supports Landlock, the worker can read only the files that it receives and the paths in its
 // Config. If the kernel supports seccomp, a filter allows only the system calls that reading needs:
-// no exec, no fork, no socket, no ptrace, no symbolic links. Level reports which of them are active.
-// The worker does not inherit the host's environment.
+// no exec, no fork, no socket, no ptrace, no symbolic links. Level reports which of them are
+// active. The worker does not inherit the host's environment.
 //
 // A worker whose Config names a directory for writing may also use the system calls for that. Its
 // files have a bounded length, and Landlock allows only that directory. The caller must not trust
