@@ -97,7 +97,7 @@ func (e *Encoder) WriteTo(w io.Writer) (int64, error) { return e.e.WriteTo(w) }
 //
 // It returns ErrParam for a name with a separator, the error of write, errors.ErrUnsupported if
 // write created a directory, ErrNotFound if it created nothing, the context's error, or that of w.
-// After an error of write, nothing is written to w.
+// After an error of write, w stays empty.
 func WriteFile(ctx context.Context, w io.Writer, name string, write func(location string) error) error {
 	if name == "" || name == "." || name == ".." || name != filepath.Base(name) {
 		return ndarray.Wrap("write", name, fmt.Errorf("%w: name: got %q, want a name without a directory", ndarray.ErrParam, name))

@@ -1,4 +1,4 @@
-// Archive, which writes vectors that need nothing of this module.
+// Archive, which writes vectors for use without this module.
 
 package crosscheck
 
@@ -72,7 +72,7 @@ type archiveRule struct {
 	Rule     string `json:"rule"`
 }
 
-// Archive writes the vectors that o selects to w as a ZIP file that needs nothing of this module:
+// Archive writes the vectors that o selects to w as a ZIP file for use without this module:
 // the files, a manifest with values, the rules, and judges in Python and JavaScript. A nil o is the
 // small set. Two archives are identical. Archive returns the manifest of the vectors.
 func Archive(ctx context.Context, w io.Writer, o *Options) (*Manifest, error) {

@@ -206,7 +206,7 @@ func convertedElements(dir string, c Case, flat []string) ([]byte, error) {
 	return want, nil
 }
 
-// sameNumber reports whether two texts are the same number.
+// sameNumber reports whether two strings are the same number.
 func sameNumber(got, want string) bool {
 	if got == want {
 		return true

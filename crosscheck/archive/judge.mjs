@@ -1,7 +1,7 @@
 // Judges a reader by the vectors of this archive: node judge.mjs 'reader {path} {object}' [AREA...]
 //
 // The reader prints the elements as JSON or .npy. Exit status 0 means that it read the file, 77 that
-// it does not support it, any other that it refuses it. Needs Node.js 18 and nothing else.
+// it does not support it, any other that it refuses it. Needs only Node.js 18.
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";

@@ -273,7 +273,7 @@ func (d *Tree) commit(ctx context.Context) error {
 	return err
 }
 
-// Close discards the file if it is not committed, and otherwise does nothing.
+// Close discards the file if it is not committed, and otherwise has no effect.
 func (d *Tree) Close() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()

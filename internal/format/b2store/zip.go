@@ -43,7 +43,7 @@ const (
 func IsZip(head []byte) bool { return bytes.HasPrefix(head, []byte(localSignature)) }
 
 // IsStore reports whether a ZIP file of size bytes is a store: whether one of its members is called
-// EmbedFile. It checks nothing else. The error is that of r.
+// EmbedFile. The error is that of r.
 func IsStore(r io.ReaderAt, size int64) (bool, error) {
 	z := &zipReader{r: r, size: size, limits: Limits{}.filled()}
 	if z.end() != nil {

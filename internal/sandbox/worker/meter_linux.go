@@ -49,8 +49,8 @@ func (m *meter) start(p *process, limit time.Duration) error {
 	return nil
 }
 
-// wait returns the time until the next reading. It is at most the least time after which the process
-// can have used up its processor time.
+// wait returns the time until the next reading. It is at most the least time after which the
+// process can have used up its processor time.
 func (m *meter) wait(now time.Duration) time.Duration {
 	return min(max((m.end-now)/time.Duration(runtime.NumCPU()), pause), longest)
 }

@@ -1,4 +1,4 @@
-// hyperslab crosscheck archive: write test vectors that need nothing of this program.
+// hyperslab crosscheck archive: write test vectors for use without this program.
 
 package publish
 
@@ -26,7 +26,7 @@ and judges that need only Python or Node.js. It contains the small set, which ha
 			return j.run(cmd.Context(), args[0])
 		},
 	}
-	cmd.Flags().BoolVar(&all, "all", false, "the default set instead of the small one")
+	shell.AllFlag(cmd, &all, "the default set instead of the small one")
 	shell.ForceFlag(cmd, &j.force, "replace FILE if it exists")
 	areaFlag(cmd, &j.options.Areas)
 	shell.ProgressFlag(cmd, &j.progress)

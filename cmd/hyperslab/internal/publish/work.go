@@ -96,7 +96,7 @@ have no receipt.`,
 	f := cmd.Flags()
 	f.StringVar(&j.shard, "shard", "", "`I` is the number of a shard, from 0; I/N are the shards I, I+N, I+2N, …")
 	f.IntVar(&j.stage, "stage", 0, "stage `S` of a plan with two stages: 1 or 2")
-	f.BoolVar(&j.all, "all", false, "do all shards of all stages, or of --stage")
+	shell.AllFlag(cmd, &j.all, "do all shards of all stages, or of --stage")
 	f.BoolVar(&j.missing, "missing", false, "list the shards without a receipt, as STAGE SHARD")
 	j.add(cmd)
 	a.Done(cmd)

@@ -73,6 +73,11 @@ func ForceFlag(cmd *cobra.Command, to *bool, usage string) {
 	cmd.Flags().BoolVarP(to, "force", "f", false, usage)
 }
 
+// AllFlag adds --all to a command.
+func AllFlag(cmd *cobra.Command, to *bool, usage string) {
+	cmd.Flags().BoolVar(to, "all", false, usage)
+}
+
 // QuietFlag adds --quiet to a command.
 func QuietFlag(cmd *cobra.Command, to *bool, usage string) {
 	cmd.Flags().BoolVarP(to, "quiet", "q", false, usage)

@@ -61,7 +61,7 @@ type Meter struct {
 	ended    chan struct{} // closed when Watch has ended
 }
 
-// Parts is a writer of messages about a part of a job. A meter with such a writer shows nothing. It
+// Parts is a writer of messages about a part of a job. A meter with such a writer is silent. It
 // reports the progress of the part to the writer.
 type Parts interface{ Part(done, total int64) }
 
