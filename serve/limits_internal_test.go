@@ -224,8 +224,8 @@ func (c *otherConn) RemoteAddr() net.Addr {
 }
 func (c *otherConn) Close() error { c.closed = true; return nil }
 
-// TestConnections_add checks the limit for one client, and that connections with an admitted request
-// stay open.
+// TestConnections_add checks the limit for one client, and that connections with an admitted
+// request stay open.
 func TestConnections_add(t *testing.T) {
 	c := newConnections(8, 3)
 	open := func(from string) *otherConn {

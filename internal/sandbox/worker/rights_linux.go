@@ -1,5 +1,5 @@
-// Rights of a worker: its capabilities, and the transfer of descriptors over the control socket, which
-// are the window and the files.
+// Rights of a worker: its capabilities, and the transfer of descriptors over the control socket,
+// which are the window and the files.
 
 package worker
 

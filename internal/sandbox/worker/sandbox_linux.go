@@ -230,9 +230,9 @@ var allowed = []string{
 	"rt_sigaction", "rt_sigprocmask", "rt_sigreturn", "sigaltstack", "sysinfo", "uname",
 }
 
-// links contains the system calls that read the target of a symbolic link. Landlock does not restrict
-// them, so that a worker could read any link. They fail as for a file that is no link. libhdf5 calls
-// realpath for the path of a descriptor, which then returns that path.
+// links contains the system calls that read the target of a symbolic link. Landlock does not
+// restrict them, so that a worker could read any link. They fail as for a file that is no link.
+// libhdf5 calls realpath for the path of a descriptor, which then returns that path.
 var links = []string{"readlink", "readlinkat"}
 
 // writing contains the additional system calls of a worker that may write files. truncate is

@@ -293,8 +293,8 @@ func (m *machine) random() step {
 	return s
 }
 
-// killed makes a change in a process that is killed. Changes in place are excluded, because they can
-// leave a corrupt file.
+// killed makes a change in a process that is killed. Changes in place are excluded, because they
+// can leave a corrupt file.
 func (m *machine) killed() {
 	s := m.random()
 	if s.Way == inPlace {
