@@ -136,8 +136,8 @@ func spawn() (_ *process, err error) {
 	}
 	started := make(chan error)
 	go func() {
-		// Pdeathsig refers to the thread that starts the process, so this thread must outlive it. The
-		// thread ends with this goroutine, because it has given up its capabilities.
+		// Pdeathsig refers to the thread that starts the process, so this thread must outlive it.
+		// The thread ends with this goroutine, because it has given up its capabilities.
 		runtime.LockOSThread()
 		err := dropCapabilities()
 		if err == nil {

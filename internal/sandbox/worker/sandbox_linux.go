@@ -32,9 +32,9 @@ func hold(set *settings, calls program) (Level, error) {
 	if l.Landlock, err = fence(set.Read, set.Write); err != nil {
 		return l, err
 	}
-	// Signals that a process queues count for all processes of its user. libpsx, which the package of
-	// Landlock uses, needs them, so this limit follows it. Without the queue, the signals of Go's
-	// preemption and of abort are still delivered.
+	// Signals that a process queues count for all processes of its user. libpsx, which the package
+	// of Landlock uses, needs them, so this limit follows it. Without the queue, the signals of
+	// Go's preemption and of abort are still delivered.
 	if err := restrict(unix.RLIMIT_SIGPENDING, "queued signals", 0); err != nil {
 		return l, err
 	}
@@ -262,8 +262,8 @@ func conditional(write bool) (calls []seccomp.NameWithConditions) {
 	allow("clone", some(0, unix.CLONE_THREAD))
 	allow("tgkill", is(0, uint64(os.Getpid()))) // Go's preemption and libc's abort
 	allow("prlimit64", is(0, 0), is(2, 0))      // reading its own limits
-	// Not F_SETOWN, F_SETSIG and the like, which send signals, nor locks and leases, nor F_SETFL, which
-	// changes the control socket and standard error.
+	// Not F_SETOWN, F_SETSIG and the like, which send signals, nor locks and leases, nor F_SETFL,
+	// which changes the control socket and standard error.
 	for _, command := range []uint64{unix.F_DUPFD, unix.F_DUPFD_CLOEXEC, unix.F_GETFD, unix.F_SETFD, unix.F_GETFL} {
 		allow("fcntl", is(1, command))
 	}
