@@ -189,7 +189,7 @@ func TestRun_adapterErrors(t *testing.T) {
 		"dies at the start":     {crosscheck.RunOptions{Adapter: adapterCommand(t, "dies")}, "no library"},
 		"another first line":    {crosscheck.RunOptions{Adapter: adapterCommand(t, "stranger")}, `first line "hello"`},
 		"no such program":       {crosscheck.RunOptions{Adapter: "./nosuch"}, "no first line"},
-		"two kinds of commands": {crosscheck.RunOptions{Adapter: "x", Read: "y"}, "an adapter cannot be combined"},
+		"two kinds of commands": {crosscheck.RunOptions{Adapter: "x", Read: "y"}, "an adapter and CLI cannot be combined"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
