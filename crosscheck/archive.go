@@ -20,6 +20,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/hyperslab/hyperslab/internal/files/atomicfile"
 )
 
 // archiveSchema is the version of the archive's manifest.
@@ -79,18 +81,18 @@ func Archive(ctx context.Context, w io.Writer, o *Options) (*Manifest, error) {
 	if o == nil {
 		o = &Options{Small: true}
 	}
-	tmp, err := os.MkdirTemp("", "crosscheck-archive-")
-	if err != nil {
-		return nil, fmt.Errorf("crosscheck: archive: %w", err)
-	}
-	defer os.RemoveAll(tmp)
-	dir := filepath.Join(tmp, "vectors")
-	m, err := Emit(ctx, dir, o)
+	var m *Manifest
+	err := atomicfile.Scratch(ctx, "vectors", func(dir string) (err error) {
+		if m, err = Emit(ctx, dir, o); err != nil {
+			return err
+		}
+		if err := writeArchive(w, dir, m); err != nil {
+			return fmt.Errorf("crosscheck: archive: %w", err)
+		}
+		return nil
+	})
 	if err != nil {
 		return nil, err
-	}
-	if err := writeArchive(w, dir, m); err != nil {
-		return nil, fmt.Errorf("crosscheck: archive: %w", err)
 	}
 	return m, nil
 }

@@ -188,7 +188,7 @@ func TestJSON_documented(t *testing.T) {
 		})
 	}
 	cli.ShowAtOnce(t, 0)
-	for _, line := range []string{"convert waves.b2nd progress.b2nd", "verify waves.b2nd"} {
+	for _, line := range []string{"convert waves.b2nd progress.b2nd", "convert waves.b2nd --into into --format b2nd", "verify waves.b2nd"} {
 		_, stderr, code := run(append(strings.Fields(line), "--progress", "json")...)
 		require.Zero(t, code, stderr)
 		n := 0

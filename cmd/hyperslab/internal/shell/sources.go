@@ -41,15 +41,25 @@ func splitPattern(name string) (files, rest string) {
 
 // expandable reports whether a name that is no file is a pattern of files.
 func expandable(name string) bool {
-	if _, err := os.Lstat(name); err == nil || remote.IsURL(name) || !isPattern(name) {
+	if remote.IsURL(name) || !isPattern(name) {
 		return false
 	}
 	files, _ := splitPattern(name)
-	if _, err := filepath.Match(files, ""); err != nil {
-		return false // for example a selection without its last bracket
+	for _, file := range []string{name, files} { // names of files can have brackets
+		if _, err := os.Lstat(file); err == nil {
+			return false
+		}
 	}
-	found, err := filepath.Glob(name) // the brackets at the end can be a part of the pattern
-	return isPattern(files) || err == nil && len(found) > 0
+	if strings.ContainsAny(files, "*?") {
+		_, err := filepath.Match(files, "")
+		return err == nil // an error is for example a selection without its last bracket
+	}
+	for _, pattern := range []string{name, files} { // the brackets at the end can be a part of the pattern
+		if found, err := filepath.Glob(pattern); err == nil && len(found) > 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // fixed returns the directories of a pattern before the first wildcard.
