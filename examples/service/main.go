@@ -3,10 +3,8 @@ package main
 
 import (
 	"context"
-	"encoding/binary"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
@@ -37,7 +35,7 @@ func (s *service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case path == "" && kind == "h5":
 		err = s.list(r.Context(), w, file)
 	default:
-		err = s.read(r.Context(), w, file+":/"+path, r.FormValue("selection"), r.FormValue("format") == "npy")
+		err = s.read(r.Context(), w, file+":/"+path, r.FormValue("selection"), r.FormValue("format"))
 	}
 	if err != nil {
 		s.Logger.WarnContext(r.Context(), "request", "method", r.Method, "path", r.URL.Path, "error", err)
@@ -62,25 +60,24 @@ func (s *service) list(ctx context.Context, w io.Writer, file string) error {
 	return json.NewEncoder(w).Encode(shapes)
 }
 
-func (s *service) read(ctx context.Context, w io.Writer, location, text string, npy bool) error {
+func (s *service) read(ctx context.Context, w io.Writer, location, selection, format string) error {
 	a, err := hyperslab.Open(ctx, location, &s.OpenOptions)
 	if err != nil {
 		return err
 	}
 	defer a.Close()
-	selection, err := ndarray.ParseSelection(text)
+	part, err := ndarray.ParseSelection(selection)
 	if err != nil {
 		return err
 	}
-	values, err := ndarray.TakeAs[float64](ctx, a, selection)
+	view, err := ndarray.View(a, part)
 	if err != nil {
 		return err
 	}
-	if !npy {
-		return json.NewEncoder(w).Encode(values)
+	if format == "npy" {
+		return hyperslab.Encode(ctx, w, view, hyperslab.NPY, nil)
 	}
-	fmt.Fprintf(w, "\x93NUMPY\x01\x00\x76\x00%-117s\n", fmt.Sprintf("{'descr': '<f8', 'fortran_order': False, 'shape': (%d,)}", len(values)))
-	return binary.Write(w, binary.LittleEndian, values)
+	return hyperslab.Encode(ctx, w, view, hyperslab.JSON, nil)
 }
 
 func (s *service) upload(ctx context.Context, file string, body io.Reader) error {
