@@ -401,8 +401,8 @@ type CloudProblem struct {
 }
 
 // CheckCloud reports whether the layout of an HDF5 file or URL suits reads from an object store:
-// all metadata in at most 3 requests, and chunks of 2 MiB to 16 MiB. It reads metadata only. The
-// command `hyperslab repack --cloud` writes such a layout.
+// all metadata in at most 3 requests, and chunks of 2 MiB to 16 MiB. It reads metadata only. Repack
+// with RepackOptions.Cloud writes such a layout.
 //
 // It returns ndarray.ErrNotFound, ErrFormat for a file that is not HDF5, ErrCorrupt, and the
 // context's error.

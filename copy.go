@@ -1,4 +1,4 @@
-// Copies: CopyTree between any formats, CopyObjects between HDF5 files, and references to chunks.
+// Copies: CopyTree between any formats, CopyObjects and Repack of HDF5 files, references to chunks.
 
 package hyperslab
 
@@ -10,8 +10,11 @@ import (
 
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/internal/draft"
+	"github.com/hyperslab/hyperslab/internal/files/atomicfile"
+	"github.com/hyperslab/hyperslab/internal/hdf5/h5cloud"
 	"github.com/hyperslab/hyperslab/internal/hdf5/h5copy"
 	"github.com/hyperslab/hyperslab/internal/hdf5/h5objects"
+	"github.com/hyperslab/hyperslab/internal/hdf5/h5repack"
 	"github.com/hyperslab/hyperslab/internal/hdf5/kerchunk"
 	"github.com/hyperslab/hyperslab/internal/tree/opened"
 	"github.com/hyperslab/hyperslab/internal/tree/treecopy"
@@ -208,6 +211,67 @@ func CopyObjects(ctx context.Context, dst string, objects []ObjectCopy, o *Objec
 		}
 	}
 	return problems, c.Run(ctx)
+}
+
+// RepackOptions are the options of Repack. Nil means the zero value.
+type RepackOptions struct {
+	Accept    func(Problem) bool // reports whether a loss is accepted; nil: no loss is
+	Overwrite bool               // replace an existing target
+	Lock      *Lock              // the lock of an existing target, which the caller holds; nil: Repack takes it
+
+	// Cloud writes a layout for object stores: paged file space, all metadata first, and chunks of
+	// 2 MiB to 16 MiB. CheckCloud describes it.
+	Cloud bool
+
+	// Access is the shape of a typical read, in elements, from which Cloud chooses the chunks of
+	// arrays with as many dimensions; 0 is the whole dimension. Nil: chunks like the array.
+	Access []int64
+
+	// Adjust changes the chunks or the compression of the dataset at a path. errors.ErrUnsupported
+	// keeps the dataset as it is stored; any other error ends Repack before anything is written.
+	Adjust func(path string, m ndarray.Meta, spec *ndarray.Spec) error
+
+	AllowMissing bool                              // as in ObjectOptions
+	ExternalDir  string                            // as in ObjectOptions
+	Exclude      func(path string) bool            // as in ObjectOptions
+	Unreadable   func(path string, err error) bool // as in ObjectOptions
+	Workers      int                               // goroutines; 0 means GOMAXPROCS
+	Memory       int64                             // bytes of buffers; 0 means 128 MiB
+}
+
+// Repack copies the HDF5 file src to the new file dst, without unused space, completely or not at
+// all. Objects and chunks are copied as they are stored, except datasets that Adjust or Cloud store
+// in another way.
+//
+// It returns ndarray.ErrNotFound, ErrFormat for a source that is not HDF5, ndarray.ErrExists,
+// ndarray.ErrParam if dst is src, an error for each Problem that is not accepted, and the errors of
+// ndarray.Copy.
+func Repack(ctx context.Context, dst, src string, o *RepackOptions) (err error) {
+	x := orZero(o)
+	files := &opened.Files{}
+	defer func() { err = ndarray.Wrap("repack to", dst, errors.Join(err, files.Close())) }()
+	r := h5repack.Repack{
+		File: src, Target: dst, Cloud: x.Cloud, AllowMissing: x.AllowMissing, ExternalDir: x.ExternalDir, Exclude: x.Exclude,
+		Unreadable: x.Unreadable, Workers: x.Workers, Memory: x.Memory,
+	}
+	if x.Cloud || x.Adjust != nil {
+		r.Spec = func(path string, m ndarray.Meta) (*ndarray.Spec, error) {
+			spec := m.Spec()
+			if x.Cloud {
+				spec.ChunkShape = h5cloud.ChunkShape(m, x.Access)
+			}
+			if x.Adjust == nil {
+				return &spec, nil
+			}
+			return &spec, x.Adjust(path, m, &spec)
+		}
+	}
+	if r.Source, err = files.HDF5(ctx, src); err != nil {
+		return err
+	}
+	return r.Run(ctx, atomicfile.Options{Overwrite: x.Overwrite, Lock: x.Lock}, func(p h5copy.Problem) bool {
+		return x.Accept != nil && x.Accept(Problem{Path: p.Path, What: p.What, Err: p.Err})
+	})
 }
 
 // ReferenceForm is a form of kerchunk references.

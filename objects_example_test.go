@@ -87,3 +87,15 @@ func ExampleChunks() {
 	// [0 0] [0:2, 0:6] 48 true
 	// [1 0] [2:4, 0:6] 48 true
 }
+
+func ExampleRepack() {
+	file, remove := exampleFile()
+	defer remove()
+	cloud := strings.TrimSuffix(file, ".h5") + "-cloud.h5"
+	if err := hyperslab.Repack(context.Background(), cloud, file, &hyperslab.RepackOptions{Cloud: true}); err != nil {
+		log.Fatal(err)
+	}
+	report, err := hyperslab.CheckCloud(context.Background(), cloud)
+	fmt.Println(report.Requests, report.PageSize > 0, err)
+	// Output: 1 true <nil>
+}

@@ -71,7 +71,7 @@ func View(a *Array, s Selection) (*Array, error) {
 // keepsChunks reports whether the chunks of the result are chunks of the array, or parts of chunks
 // along dropped axes.
 func (p picked) keepsChunks(chunk []int64) bool {
-	if len(p.from) == 0 {
+	if len(p.from) == 0 || slices.Contains(chunk, 0) { // python-blosc2 writes chunks of 0 for arrays without elements
 		return false
 	}
 	for _, axis := range p.from {
@@ -188,7 +188,7 @@ func (v *view) ChunkForms(ctx context.Context) ([]chunked.Form, error) {
 // inside a chunk has other padding, so that chunk is not stored in the array.
 func (v *view) wholeChunks() bool {
 	m := v.a.m()
-	if v.meta.ChunkShape == nil || len(v.p.from) != len(m.Shape) {
+	if v.meta.ChunkShape == nil || len(v.p.from) != len(m.Shape) || slices.Contains(m.ChunkShape, 0) {
 		return false
 	}
 	for axis, from := range v.p.from {

@@ -31,6 +31,7 @@ var layers = []struct {
 	{"internal/hdf5/h5objects", 51, false},
 	{"internal/hdf5/kerchunk", 67, false},
 	{"internal/hdf5/h5cloud", 51, false},
+	{"internal/hdf5/h5repack", 52, false},
 	{"internal/sandbox/worker", 12, false},
 	{"internal/format/detect", 20, false},
 	{"internal/files/atomicfile", 25, false},

@@ -37,6 +37,23 @@ func TestOpen_zeroLengthChunks(t *testing.T) {
 		require.NoError(t, a.Read(bg, nil, r))
 		require.NoError(t, a.Write(bg, nil, r))
 	})
+	t.Run("view", func(t *testing.T) {
+		for _, text := range []string{"[...]", "[3:8]", "[19]", "[::2, :]", "[[1, 2]]"} {
+			s, err := ndarray.ParseSelection(text)
+			require.NoError(t, err)
+			v, err := ndarray.View(a, s)
+			require.NoError(t, err, text)
+			require.Zero(t, v.NumElems(), text)
+			require.NoError(t, v.Read(bg, nil, ndarray.Region{Start: make([]int64, len(v.Shape())), Shape: v.Shape()}), text)
+			to, err := b2nd.Create(filepath.Join(t.TempDir(), "part.b2nd"), v.Meta().Spec(), nil)
+			require.NoError(t, err, text)
+			dst, err := ndarray.New(to)
+			require.NoError(t, err)
+			_, err = ndarray.Copy(bg, dst, v, nil)
+			require.NoError(t, err, text)
+			require.NoError(t, dst.Close())
+		}
+	})
 	t.Run("resize", func(t *testing.T) {
 		require.ErrorIs(t, a.Resize(bg, []int64{20, 5}), ndarray.ErrShape)
 		require.Error(t, a.Resize(bg, []int64{30, 0}))

@@ -3,16 +3,13 @@
 package convert
 
 import (
-	"errors"
 	"fmt"
-	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/shell"
 	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/term"
-	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/internal/hdf5/h5cloud"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
@@ -68,21 +65,4 @@ func parseAccess(s string) ([]int64, error) {
 func (o *cloudFlags) chunks(m ndarray.Meta) []int64 {
 	access, _ := parseAccess(o.access) // checked
 	return h5cloud.ChunkShape(m, access)
-}
-
-// createCloud creates the file of repack --cloud.
-func (r *repacker) createCloud(file string) (*h5.File, error) {
-	src, err := os.Open(r.file)
-	if err != nil {
-		return nil, err
-	}
-	info, err := src.Stat()
-	if err != nil {
-		return nil, errors.Join(err, src.Close())
-	}
-	m, err := h5cloud.ReadMetadata(src, info.Size())
-	if err := errors.Join(err, src.Close()); err != nil {
-		return nil, err
-	}
-	return h5cloud.Create(file, r.src, m, r.kept, r.rewritten)
 }

@@ -10,7 +10,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -19,7 +18,7 @@ import (
 	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/shell"
 	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/term"
 	"github.com/hyperslab/hyperslab/internal/files/atomicfile"
-	"github.com/hyperslab/hyperslab/internal/hdf5/h5copy"
+	"github.com/hyperslab/hyperslab/internal/hdf5/h5repack"
 	"github.com/hyperslab/hyperslab/internal/location/locate"
 	"github.com/hyperslab/hyperslab/internal/tree/opened"
 	"github.com/hyperslab/hyperslab/ndarray"
@@ -367,62 +366,6 @@ func (j *fileRepack) write(ctx context.Context, files *opened.Files, to string) 
 	return j.repackArray(ctx)
 }
 
-// repackHDF5 repacks an HDF5 file, and closes it.
-func (j *fileRepack) repackHDF5(ctx context.Context, files *opened.Files) (err error) {
-	r := &repacker{app: j.App, store: &j.store, cloud: &j.cloud, job: &j.job, missing: j.missing, external: j.files.Dir, pick: &j.pick,
-		left: []string{}}
-	r.unreadable = j.pick.Unreadable(j.App, "repack", &r.left)
-	if j.dryRun {
-		r.guess = newForecast(j.job.Jobs, j.job.Limit)
-	}
-	defer func() { err = errors.Join(err, files.CloseFile(j.Source)) }()
-	if err := r.open(ctx, files, j.Source, j.to); err != nil {
-		return err
-	}
-	if err := r.plan(ctx); err != nil {
-		return err
-	}
-	j.Rewritten, j.Kept, j.Bytes = r.rewritten, r.kept, shell.JSONInt(r.bytes)
-	for _, text := range r.unfit {
-		j.Note("%s copied without recompression: %s", j.Talk.Notice("hyperslab repack:"), term.Safe(text))
-	}
-	var refused []string
-	var flags []string
-	for _, p := range r.problems {
-		text := hyperslab.Problem{Path: p.Path, What: p.What, Err: p.Err}.String()
-		j.RepackRow.Lost = append(j.RepackRow.Lost, text)
-		flag, allowed := "--exclude-references", j.lose
-		if p.Kind == h5copy.Missing {
-			flag, allowed = "--allow-missing", j.missing
-		}
-		if !allowed {
-			refused = append(refused, text)
-			if !slices.Contains(flags, flag) {
-				flags = append(flags, flag)
-			}
-		} else {
-			j.Note("%s %s", j.Talk.Notice("hyperslab repack:"), term.Safe(text))
-		}
-	}
-	if len(refused) > 0 {
-		return fmt.Errorf("%s of %s cannot be kept; no file was written:\n  %s\n  to go on add %s",
-			term.Plural(int64(len(refused)), "thing"), j.Source, strings.Join(refused, "\n  "), strings.Join(flags, " and "))
-	}
-	j.RepackRow.Lost = append(j.RepackRow.Lost, r.removed...)
-	j.App.Lost("repack", r.removed)
-	j.RepackRow.Unreadable = r.left
-	if j.dryRun {
-		j.expect(int64(*j.SourceBytes)-r.was, r.guess)
-		return nil
-	}
-	m := term.NewMeter(j.job.Progress, j.Stderr, "repack", r.bytes, time.Now).SetTarget(shell.MadeBytes(j.to, 0))
-	defer m.Finish()
-	r.progress = m.Update
-	err = shell.Written(ctx, j.to, j.force, func(file string) error { return r.write(ctx, file) })
-	j.RepackRow.Unreadable = r.left
-	return err
-}
-
 // repackCopy copies a file or directory byte for byte.
 func (j *fileRepack) repackCopy(ctx context.Context) error {
 	if j.dryRun {
@@ -520,7 +463,7 @@ func replaces(ctx context.Context, file string, workers int) error {
 // storedSo reports whether the array that m describes is stored as spec requires.
 func storedSo(m ndarray.Meta, spec ndarray.Spec) bool {
 	return slices.Equal(spec.ChunkShape, m.ChunkShape) && slices.Equal(spec.BlockShape, m.BlockShape) &&
-		slices.Equal(spec.MaxShape, m.MaxShape) && sameCompression(spec.Compression, m.Compression)
+		slices.Equal(spec.MaxShape, m.MaxShape) && h5repack.SameCompression(spec.Compression, m.Compression)
 }
 
 // expect sets the estimates of a dry run: stays bytes that are copied unchanged, and the forecast
