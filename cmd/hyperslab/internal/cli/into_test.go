@@ -236,6 +236,30 @@ func TestInto_existing(t *testing.T) {
 		require.Zero(t, code, stderr)
 		require.Contains(t, stderr, "0 sources done, 3 done before\n")
 	})
+	t.Run("record without a digest", func(t *testing.T) {
+		before, err := os.Stat("in/c.h5")
+		require.NoError(t, err)
+		_, stderr, code := run("convert", "--format", "b2z", "--into", "plain", "-r", "in")
+		require.Zero(t, code, stderr)
+		values := count(12)
+		values[0] = 77
+		require.NoError(t, os.Remove("in/c.h5"))
+		create(t, "in/c.h5:/t", ndarray.Spec{Shape: []int64{4, 3}, ChunkShape: []int64{2, 3}}, values)
+		after, err := os.Stat("in/c.h5")
+		require.NoError(t, err)
+		require.Equal(t, before.Size(), after.Size())
+		require.NoError(t, os.Chtimes("in/c.h5", time.Time{}, before.ModTime()))
+		_, stderr, code = run("convert", "--format", "b2z", "--into", "plain", "-r", "in", "--by-checksum")
+		require.Equal(t, 4, code, stderr)
+		require.Contains(t, stderr, "its record has no SHA-256 of the source")
+		for _, want := range []string{"3 sources done\n", "0 sources done, 3 done before\n"} {
+			_, stderr, code = run("convert", "--format", "b2z", "--into", "plain", "-r", "in", "--by-checksum", "--existing", "update")
+			require.Zero(t, code, stderr)
+			require.Contains(t, stderr, want)
+		}
+		got, _ := readAll[int32](t, "plain/c.b2z:/t")
+		require.Equal(t, values, got)
+	})
 	t.Run("other options", func(t *testing.T) {
 		stderr, code := convert("--codec", "lz4")
 		require.Equal(t, 4, code)
@@ -261,6 +285,71 @@ func TestInto_existing(t *testing.T) {
 			_, stderr, code := run(args...)
 			require.Equal(t, 2, code, "%q: %s", args, stderr)
 		}
+	})
+}
+
+// TestInto_altered checks that --existing update keeps what another program wrote to a target.
+func TestInto_altered(t *testing.T) {
+	t.Chdir(t.TempDir())
+	grow(t, "in", "a.h5")
+	args := []string{"convert", "--format", "hdf5", "--into", "out", "-r", "in", "--existing", "update"}
+	_, stderr, code := run(args...)
+	require.Zero(t, code, stderr)
+	must(t, "attr set out/a.h5:/t mine 1")
+	for range 2 {
+		_, stderr, code = run(args...)
+		require.Zero(t, code, stderr)
+		require.Contains(t, stderr, "0 sources done, 1 skipped\n")
+	}
+	require.Contains(t, must(t, "attr list out/a.h5:/t"), "mine")
+	_, stderr, code = run(args[:len(args)-2]...)
+	require.Equal(t, 4, code)
+	require.Contains(t, stderr, "it has changed since an earlier run wrote it")
+	must(t, "attr set in/a.h5:/t n 1")
+	_, stderr, code = run(args...)
+	require.Zero(t, code, stderr)
+	require.NotContains(t, must(t, "attr list out/a.h5:/t"), "mine")
+}
+
+// TestInto_failed checks that a target that appears after a failure is not taken for the result.
+func TestInto_failed(t *testing.T) {
+	t.Chdir(t.TempDir())
+	grow(t, "in", "a.h5", "b.h5")
+	good, err := os.ReadFile("in/b.h5")
+	require.NoError(t, err)
+	args := []string{"convert", "--format", "b2z", "--into", "out", "-r", "in", "--keep-going"}
+	update := append(slices.Clone(args), "--existing", "update")
+	t.Run("foreign target", func(t *testing.T) {
+		put(t, "in/b.h5", good[:len(good)/2])
+		require.Equal(t, 3, code3(run(args...)))
+		require.NoError(t, os.Link("out/a.b2z", "out/b.b2z"))
+		_, stderr, code := run(args...)
+		require.Equal(t, 3, code, stderr)
+		require.Contains(t, stderr, "it is not the target of an earlier run")
+		require.NoError(t, os.Remove("out/b.b2z"))
+	})
+	t.Run("restored target", func(t *testing.T) {
+		put(t, "in/b.h5", good)
+		_, stderr, code := run(args...)
+		require.Zero(t, code, stderr)
+		old, err := os.ReadFile("out/b.b2z")
+		require.NoError(t, err)
+		put(t, "in/b.h5", good[:len(good)/2])
+		require.Equal(t, 3, code3(run(update...)))
+		put(t, "out/b.b2z", old)
+		for range 2 {
+			_, stderr, code = run(update...)
+			require.Equal(t, 3, code, stderr)
+		}
+		values := count(12)
+		values[0] = 99
+		require.NoError(t, os.Remove("in/b.h5"))
+		create(t, "in/b.h5:/t", ndarray.Spec{Shape: []int64{4, 3}}, values)
+		_, stderr, code = run(update...)
+		require.Zero(t, code, stderr)
+		require.Contains(t, stderr, "1 source done, 1 done before\n")
+		got, _ := readAll[int32](t, "out/b.b2z:/t")
+		require.Equal(t, values, got)
 	})
 }
 

@@ -76,9 +76,10 @@ func stateOf(path string, digest bool) (s fileState, err error) {
 	return s, err
 }
 
-// same reports whether two states are of the same version. The digests decide if both have one.
+// same reports whether s is of the same version as a state of the record. If s has a digest, the
+// digests decide: a state without one is of another version.
 func (s fileState) same(t fileState) bool {
-	if s.Digest != "" && t.Digest != "" {
+	if s.Digest != "" {
 		return s.Digest == t.Digest
 	}
 	return s.Size == t.Size && s.Time == t.Time
@@ -106,7 +107,7 @@ func (n *fileName) UnmarshalJSON(b []byte) error {
 }
 
 // doneRecord is a line of the record. A line without Made is written before the target is, so that
-// a run that is killed after the target appeared can be continued.
+// a run that is killed after the target appeared can be continued. A line with Failed takes it back.
 type doneRecord struct {
 	Target  fileName   `json:"target"` // relative to the directory
 	Source  fileName   `json:"source"` // absolute
@@ -114,6 +115,9 @@ type doneRecord struct {
 	Options string     `json:"options"`
 	Was     *fileState `json:"was,omitempty"`  // state of a target that is replaced
 	Made    *fileState `json:"made,omitempty"` // state of the new target
+	Failed  bool       `json:"failed,omitempty"`
+
+	past *doneRecord // of the complete target that a line without Made replaces; nil: none
 }
 
 // doneFile is the record of a directory.
@@ -166,13 +170,29 @@ func (d *doneFile) read(name string) error {
 		}
 		r := new(doneRecord)
 		if json.Unmarshal(line, r) == nil && r.Target != "" {
-			d.last[r.Target] = r
+			d.add(r)
 		}
 	}
 	if errors.Is(err, io.EOF) {
 		err = nil
 	}
 	return errors.Join(err, f.Close())
+}
+
+// add adds a line that was read. After a failure that left the target as it was, the line of the
+// last complete target counts again.
+func (d *doneFile) add(r *doneRecord) {
+	whole := d.last[r.Target]
+	if whole != nil && whole.Made == nil {
+		whole = whole.past
+	}
+	switch {
+	case r.Made != nil:
+		whole = r
+	case !r.Failed:
+		r.past, whole = whole, r
+	}
+	d.last[r.Target] = whole
 }
 
 // write appends a line.
@@ -201,23 +221,43 @@ func (d *doneFile) Close() (err error) {
 	return err
 }
 
-// finished returns the record of a target that exists, if this source was written to it with the
-// same options and neither has changed. why is the difference otherwise.
-func (d *doneFile) finished(r *doneRecord, target fileState) (done bool, why string) {
-	last := d.last[r.Target]
+// verdict is what the record says about a target that exists.
+type verdict struct {
+	done  bool   // this source was written to it with the same options, and neither has changed
+	stale bool   // this source was written to it, but the source or the options were others, or the run failed
+	why   string // it is not done
+}
+
+// judge compares a source and its target, which exists, with the record.
+func (d *doneFile) judge(r *doneRecord, target fileState) (v verdict) {
+	last, cut := d.last[r.Target], ""
+	if last != nil && last.Made == nil && last.Was != nil && target.same(*last.Was) {
+		last, cut = last.past, ", and a run that was replacing it was interrupted"
+	}
 	switch {
 	case last == nil:
-		return false, "it is not the target of an earlier run"
+		return verdict{why: "it is not the target of an earlier run" + cut}
 	case last.Source != r.Source:
-		return false, "an earlier run wrote it from " + string(last.Source)
-	case last.Made != nil && !last.Made.same(target), last.Made == nil && last.Was != nil && last.Was.same(target):
-		return false, "it has changed since an earlier run wrote it"
-	case !last.State.same(r.State):
-		return false, "its source has changed"
-	case last.Options != r.Options:
-		return false, "an earlier run wrote it with other options"
+		return verdict{why: "an earlier run wrote it from " + string(last.Source) + cut}
 	}
-	return true, ""
+	v.stale = last.Failed || last.Options != r.Options || !r.State.same(last.State)
+	switch {
+	case last.Made != nil && !target.same(*last.Made):
+		v.why = "it has changed since an earlier run wrote it"
+	case last.Failed:
+		v.why = "the run that wrote it failed"
+	case r.State.Digest != "" && last.State.Digest == "":
+		v.why = "its record has no SHA-256 of the source"
+	case !r.State.same(last.State):
+		v.why = "its source has changed"
+	case last.Options != r.Options:
+		v.why = "an earlier run wrote it with other options"
+	default:
+		v.done = true
+		return v
+	}
+	v.why += cut
+	return v
 }
 
 // runFlags are the flags of a run that do not change the content of targets.

@@ -251,22 +251,21 @@ func (r *into) existing(x *item) {
 		return
 	}
 	x.exists, x.record.Was = true, &was
-	same, why := r.done.finished(&x.record, was)
-	mine := r.done.last[x.record.Target] != nil && r.done.last[x.record.Target].Source == x.record.Source
+	v := r.done.judge(&x.record, was)
 	switch mode := r.Flags.existing; {
 	case mode == existingReplace:
 		x.replace = true
-	case same:
+	case v.done:
 		x.Status = StatusBefore
 	case mode == existingSkip:
 		x.Status = StatusSkipped
-	case mode == existingUpdate && (mine || x.record.State.Time > was.Time):
+	case mode == existingUpdate && (v.stale || x.record.State.Time > was.Time):
 		x.replace = true
 	case mode == existingUpdate:
 		x.Status = StatusSkipped
 	default:
 		x.Status = StatusFailed
-		x.Err = &ndarray.Error{Op: "create", Path: x.file, Err: fmt.Errorf("%w, and %s", ndarray.ErrExists, why)}
+		x.Err = &ndarray.Error{Op: "create", Path: x.file, Err: fmt.Errorf("%w, and %s", ndarray.ErrExists, v.why)}
 	}
 }
 
@@ -365,21 +364,45 @@ func (r *into) write(ctx context.Context, x *item, w *Work) (value any, err erro
 		return nil, err
 	}
 	value, err = r.Do(ctx, w)
-	if err != nil && !onlyCode(err) {
-		return value, err
-	}
-	if source := fileOf(x.Source); !remote.IsURL(source) && !SameFile(source, x.file) { // the target may be the source
-		now, stateErr := stateOf(source, false)
-		if was := (fileState{Size: x.record.State.Size, Time: x.record.State.Time}); stateErr != nil || !now.same(was) {
-			return value, errors.Join(fmt.Errorf("%w while it was read: %s", regularfile.ErrReplaced, x.Source), r.discard(x))
+	if err == nil || onlyCode(err) {
+		if changed := r.unchanged(x); changed != nil {
+			err = changed
 		}
 	}
+	record := x.record
 	made, stateErr := stateOf(x.file, false)
-	if stateErr == nil {
-		x.record.Made = &made
-		stateErr = r.done.write(&x.record)
+	if err != nil && !onlyCode(err) {
+		written := stateErr == nil && !(x.exists && made.same(*x.record.Was)) && !errors.Is(err, fs.ErrExist)
+		if written && ctx.Err() != nil {
+			return value, err // as after a kill
+		}
+		record.Failed, stateErr = true, nil
+		if written {
+			record.Made = &made
+		}
+	} else if stateErr == nil {
+		record.Made = &made
 	}
-	return value, errors.Join(err, stateErr)
+	if stateErr == nil {
+		stateErr = r.done.write(&record)
+	}
+	if stateErr != nil {
+		err = errors.Join(err, stateErr)
+	}
+	return value, err
+}
+
+// unchanged returns an error if a source changed while it was read.
+func (r *into) unchanged(x *item) error {
+	source := fileOf(x.Source)
+	if remote.IsURL(source) || SameFile(source, x.file) { // the target may be the source
+		return nil
+	}
+	now, err := stateOf(source, false)
+	if was := (fileState{Size: x.record.State.Size, Time: x.record.State.Time}); err == nil && now.same(was) {
+		return nil
+	}
+	return errors.Join(fmt.Errorf("%w while it was read: %s", regularfile.ErrReplaced, x.Source), r.discard(x))
 }
 
 // discard removes a new target whose source changed while it was read. One that replaced an older

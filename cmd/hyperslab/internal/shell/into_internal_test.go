@@ -39,6 +39,19 @@ func intoTest(t *testing.T, args []string, jobs int, do func(w *Work) error) (al
 	return all, totals, errs.String(), err
 }
 
+// kill runs Into with work that fails, and takes back what is recorded after the work.
+func kill(t *testing.T, args []string, do func(w *Work) error) {
+	t.Helper()
+	var record []byte
+	name := filepath.Join(args[1], ".hyperslab-done")
+	_, _, _, err := intoTest(t, args, 1, func(w *Work) (err error) {
+		record, err = os.ReadFile(name)
+		return errors.Join(err, do(w), errors.New("killed"))
+	})
+	require.ErrorContains(t, err, "killed")
+	require.NoError(t, os.WriteFile(name, record, 0o666))
+}
+
 func TestApp_Into(t *testing.T) {
 	t.Chdir(t.TempDir())
 	var args []string
@@ -93,12 +106,43 @@ func TestApp_Into(t *testing.T) {
 		require.FileExists(t, all[8].Target)
 	})
 	t.Run("killed after the target appeared", func(t *testing.T) {
-		killed := errors.New("killed")
-		_, _, _, err := intoTest(t, []string{"--into", "kill", "in/01"}, 1, func(w *Work) error { return errors.Join(write(w), killed) })
-		require.ErrorIs(t, err, killed)
+		kill(t, []string{"--into", "kill", "in/01"}, write)
 		_, totals, _, err := intoTest(t, []string{"--into", "kill", "in/01", "--existing", "update"}, 1, func(*Work) error { panic("not called") })
 		require.NoError(t, err)
 		require.EqualValues(t, 1, totals.Before)
+	})
+	t.Run("killed before the target was replaced", func(t *testing.T) {
+		run := []string{"--into", "cutoff", "in/02"}
+		_, _, _, err := intoTest(t, run, 1, write)
+		require.NoError(t, err)
+		kill(t, append(run, "--existing", "replace"), func(*Work) error { return errors.New("killed") })
+		_, totals, _, err := intoTest(t, run, 1, func(*Work) error { panic("not called") })
+		require.NoError(t, err)
+		require.EqualValues(t, 1, totals.Before, "the target is still that of its source")
+		require.NoError(t, os.WriteFile("in/02", []byte("a longer version"), 0o666))
+		kill(t, append(run, "--existing", "update"), func(*Work) error { return errors.New("killed") })
+		_, _, _, err = intoTest(t, run, 1, func(*Work) error { panic("not called") })
+		require.ErrorContains(t, err, "its source has changed, and a run that was replacing it was interrupted")
+		_, totals, _, err = intoTest(t, append(run, "--existing", "update"), 1, write)
+		require.NoError(t, err)
+		require.EqualValues(t, 1, totals.Done)
+		require.NoError(t, os.WriteFile("in/02", []byte("in/02"), 0o666))
+
+		require.NoError(t, os.WriteFile("cutoff/03.out", []byte("foreign"), 0o666))
+		kill(t, []string{"--into", "cutoff", "in/03", "--existing", "replace"}, func(*Work) error { return errors.New("killed") })
+		_, _, _, err = intoTest(t, []string{"--into", "cutoff", "in/03"}, 1, func(*Work) error { panic("not called") })
+		require.ErrorContains(t, err, "it is not the target of an earlier run, and a run that was replacing it was interrupted")
+	})
+	t.Run("failure after the target was written", func(t *testing.T) {
+		failed := errors.New("failed")
+		run := []string{"--into", "late", "in/04"}
+		_, _, _, err := intoTest(t, run, 1, func(w *Work) error { return errors.Join(write(w), failed) })
+		require.ErrorIs(t, err, failed)
+		_, _, _, err = intoTest(t, run, 1, func(*Work) error { panic("not called") })
+		require.ErrorContains(t, err, "the run that wrote it failed")
+		_, totals, _, err := intoTest(t, append(run, "--existing", "update"), 1, write)
+		require.NoError(t, err)
+		require.EqualValues(t, 1, totals.Done)
 	})
 	t.Run("cut record", func(t *testing.T) {
 		_, _, _, err := intoTest(t, into("cut"), 1, write)
