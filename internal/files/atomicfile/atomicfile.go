@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -234,12 +235,10 @@ func (o *Output) Commit() error {
 	if err := o.replace(); err != nil {
 		return err
 	}
-	if !o.volatile {
+	if !o.volatile && !partial(o.target) {
 		published.Lock()
-		if len(published.targets) == mostPublished {
-			published.targets = published.targets[1:]
-		}
-		published.targets = append(published.targets, o.target)
+		published.count++
+		published.last = o.target
 		published.Unlock()
 	}
 	// After an exchange the temporary name holds the replaced file or directory.
@@ -250,21 +249,27 @@ func (o *Output) Commit() error {
 	return errors.Join(err, o.finish(committed))
 }
 
-// published are the targets of committed outputs, except volatile ones. There is one for each file
-// that a command writes; a service that writes many files keeps the last ones.
+// published counts the committed outputs, except volatile ones and parts of other outputs.
 var published struct {
 	sync.Mutex
-	targets []string
+	count int
+	last  string
 }
 
-// mostPublished bounds the list.
-const mostPublished = 1000
+// partial reports whether a target is a part of an output that is not finished, for example a
+// member of a .b2z.
+func partial(target string) bool {
+	return slices.ContainsFunc(Unfinished(), func(temp string) bool {
+		return target == temp || strings.HasPrefix(target, temp+string(filepath.Separator))
+	})
+}
 
-// Committed returns the targets of the last committed outputs, except volatile ones.
-func Committed() []string {
+// Committed returns the number of targets of committed outputs, except volatile ones and parts of
+// other outputs, and the last of them.
+func Committed() (count int, last string) {
 	published.Lock()
 	defer published.Unlock()
-	return slices.Clone(published.targets)
+	return published.count, published.last
 }
 
 // replace moves the output to the target under the lock of a target that is replaced. The lock of

@@ -397,3 +397,29 @@ func TestOverwrite_directory(t *testing.T) {
 		})
 	}
 }
+
+func TestCommitted(t *testing.T) {
+	dir := t.TempDir()
+	before, _ := atomicfile.Committed()
+	commit := func(target string, o atomicfile.Options) {
+		out, err := atomicfile.Create(t.Context(), target, o)
+		require.NoError(t, err)
+		write(t, out.Path(), "text")
+		require.NoError(t, out.Commit())
+	}
+	whole, err := atomicfile.Create(t.Context(), filepath.Join(dir, "whole"), atomicfile.Options{})
+	require.NoError(t, err)
+	require.NoError(t, os.Mkdir(whole.Path(), 0o777))
+	stage, err := atomicfile.Create(t.Context(), filepath.Join(dir, "stage"), atomicfile.Options{Volatile: true})
+	require.NoError(t, err)
+	commit(filepath.Join(whole.Path(), "member"), atomicfile.Options{})
+	commit(stage.Path(), atomicfile.Options{})
+	commit(filepath.Join(dir, "volatile"), atomicfile.Options{Volatile: true})
+	require.NoError(t, stage.Abort())
+	count, _ := atomicfile.Committed()
+	require.Equal(t, before, count, "members and volatile files are no targets")
+	require.NoError(t, whole.Commit())
+	count, last := atomicfile.Committed()
+	require.Equal(t, before+1, count)
+	require.Equal(t, filepath.Join(dir, "whole"), last)
+}

@@ -432,7 +432,7 @@ func TestCommands_lists(t *testing.T) {
 		require.Equal(t, 2, code, "%s: %s", line, stderr)
 		_, stderr, code = from("waves.b2nd\nmissing.b2nd\n", args...)
 		require.Equal(t, 3, code, "%s: %s", line, stderr)
-		require.Contains(t, stderr, "1 of 2 sources done before", line)
+		require.Contains(t, stderr, "1 of 2 sources done", line)
 		_, stderr, code = from("", append(args, "w*.b2nd")...)
 		require.Zero(t, code, "%s: %s", line, stderr)
 		_, stderr, code = from("two\nlines*.b2nd\x00waves.b2nd", append(args, "--null")...)

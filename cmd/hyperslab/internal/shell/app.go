@@ -149,13 +149,13 @@ func (a *App) Finish(ctx context.Context, cmd *cobra.Command, err error) int {
 
 // StopError reports that a signal ended the command, and the outputs that it had completed.
 func StopError(sig *SignalError) error {
-	switch done := atomicfile.Committed(); len(done) {
+	switch count, last := atomicfile.Committed(); count {
 	case 0:
 		return fmt.Errorf("stopped by a signal (%w); no temporary file is left", sig)
 	case 1:
-		return fmt.Errorf("stopped by a signal (%w) after it wrote %s; no temporary file is left", sig, done[0])
+		return fmt.Errorf("stopped by a signal (%w) after it wrote %s; no temporary file is left", sig, last)
 	default:
-		return fmt.Errorf("stopped by a signal (%w) after it wrote %d files, the last one %s; no temporary file is left", sig, len(done), done[len(done)-1])
+		return fmt.Errorf("stopped by a signal (%w) after it wrote %d files, the last one %s; no temporary file is left", sig, count, last)
 	}
 }
 

@@ -422,7 +422,6 @@ type reporter struct {
 	stop    func()
 	failed  []error
 	end     error // the failure that ends the run
-	before  int   // sources that were done before end
 	codes   error // the first exit code without an error
 }
 
@@ -478,7 +477,7 @@ func (w *reporter) report(f *finishedItem) {
 		w.totals.Failed++
 		w.failed = append(w.failed, f.Err)
 		if w.end == nil && !w.Flags.keep {
-			w.end, w.before = f.Err, int(w.totals.Done)
+			w.end = f.Err
 		}
 	}
 	if w.codes == nil {
@@ -492,10 +491,10 @@ func (w *reporter) result(ctx context.Context) error {
 	switch {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
-	case w.end != nil && (w.before == 0 || len(w.items) == 1):
+	case w.end != nil && (w.totals.Done == 0 || len(w.items) == 1):
 		return w.end
 	case w.end != nil:
-		return &ExitError{Code: ExitPartly, Err: fmt.Errorf("%w\n  %d of %s done before", w.end, w.before, all)}
+		return &ExitError{Code: ExitPartly, Err: fmt.Errorf("%w\n  %d of %s done%s", w.end, w.totals.Done, all, w.totals.others())}
 	case len(w.failed) > 0 && len(w.items) == 1:
 		return w.failed[0]
 	case len(w.failed) > 0:

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/stretchr/testify/require"
@@ -144,6 +145,24 @@ func TestApp_Into(t *testing.T) {
 		require.NoError(t, err)
 		require.EqualValues(t, 1, totals.Done)
 	})
+	t.Run("work that ends after the first failure", func(t *testing.T) {
+		failed := errors.New("failed")
+		started := make(chan struct{})
+		_, totals, _, err := intoTest(t, []string{"--into", "beside", "in/00", "in/01", "in/02"}, 2, func(w *Work) error {
+			switch w.Source {
+			case "in/00":
+				<-started
+				return failed
+			case "in/01":
+				close(started)
+				time.Sleep(50 * time.Millisecond)
+			}
+			return write(w)
+		})
+		require.ErrorIs(t, err, failed)
+		require.Positive(t, int(totals.Done))
+		require.ErrorContains(t, err, fmt.Sprintf("\n  %d of 3 sources done", totals.Done))
+	})
 	t.Run("cut record", func(t *testing.T) {
 		_, _, _, err := intoTest(t, into("cut"), 1, write)
 		require.NoError(t, err)
@@ -165,7 +184,8 @@ func TestApp_Into(t *testing.T) {
 		})
 		require.ErrorIs(t, err, failed)
 		require.Equal(t, ExitPartly, exitCode(err))
-		require.Contains(t, err.Error(), "3 of 20 sources done before")
+		require.GreaterOrEqual(t, int(totals.Done), 3)
+		require.ErrorContains(t, err, fmt.Sprintf("\n  %d of 20 sources done", totals.Done))
 		require.LessOrEqual(t, len(all), 6, "no source is started after the failure")
 		require.EqualValues(t, 1, totals.Failed)
 	})
