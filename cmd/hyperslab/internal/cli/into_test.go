@@ -420,6 +420,37 @@ func TestPatterns(t *testing.T) {
 	}
 }
 
+// TestPatterns_guide checks the table of the guide of the sources that each command takes.
+func TestPatterns_guide(t *testing.T) {
+	page, err := os.ReadFile("../../../../docs/guide/many-files.md")
+	require.NoError(t, err)
+	t.Chdir(t.TempDir())
+	grow(t, "in", "a.h5", "x/b.h5")
+	for _, name := range []string{"arrays/a.b2nd", "arrays/x/b.b2nd"} {
+		require.NoError(t, os.MkdirAll(filepath.Dir(name), 0o777))
+		create(t, name, ndarray.Spec{Shape: []int64{4, 3}}, count(12))
+	}
+	rows := regexp.MustCompile("(?m)^\\| `([a-z ]+)` \\| (yes|no|arrays|levels) \\| (yes|no) \\| (yes|no) \\|$").FindAllStringSubmatch(string(page), -1)
+	require.Len(t, rows, 9)
+	for _, row := range rows {
+		command := strings.Fields(row[1])
+		code := func(args ...string) int { return code3(run(append(slices.Clone(command), args...)...)) }
+		for i, args := range [][]string{{"-r", "in"}, {"in/**/*.h5:/t"}, {"in/**/*.h5:/t[0]"}} {
+			want := 2
+			if row[i+2] == "yes" {
+				want = 0
+			}
+			require.Equal(t, want, code(args...), "%s %v", row[1], args)
+		}
+		if row[2] != "yes" {
+			require.Equal(t, row[2] != "no", code("-r", "arrays") == 0, row[1])
+		}
+		require.Zero(t, code("arrays/**/*.b2nd"), row[1])
+		put(t, "list", []byte("arrays/a.b2nd\narrays/x/b.b2nd\n"))
+		require.Zero(t, code("--files-from", "list"), row[1])
+	}
+}
+
 // TestInto_killed converts 50 files, of which 2 are corrupt and 1 loses information, in a process
 // that is killed at any time and started again.
 func TestInto_killed(t *testing.T) {
