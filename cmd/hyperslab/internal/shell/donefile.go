@@ -107,7 +107,7 @@ func (n *fileName) UnmarshalJSON(b []byte) error {
 }
 
 // doneRecord is a line of the record. A line without Made is written before the target is, so that
-// a run that is killed after the target appeared can be continued. A line with Failed takes it back.
+// a run that is killed after the target appeared can be continued. A line with Failed cancels it.
 type doneRecord struct {
 	Target  fileName   `json:"target"` // relative to the directory
 	Source  fileName   `json:"source"` // absolute
