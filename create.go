@@ -156,11 +156,12 @@ func (d *TreeDraft) Create(ctx context.Context, path string, spec ndarray.Spec) 
 
 // AttachScale attaches the array at the path scale to a dimension, counted from 0, of the array at
 // a path, as a dimension scale. The elements of a scale are the coordinates of the dimension.
-// Scales are attached by Commit.
+// Commit attaches the scales. Both arrays may grow until then.
 //
 // It returns ndarray.ErrNotFound for a missing array, ErrShape if the scale does not have one
-// dimension of the same length, ErrParam for an invalid dimension, a scale that has scales, and an
-// array that is a scale, or ErrClosed.
+// dimension, or has another length that cannot change (arrays without Spec.MaxShape or closed),
+// ErrParam for an invalid dimension, a scale that has scales, and an array that is a scale, or
+// ErrClosed.
 func (d *TreeDraft) AttachScale(path string, dim int, scale string) error {
 	return d.tree.AttachScale(path, dim, scale)
 }
@@ -168,8 +169,8 @@ func (d *TreeDraft) AttachScale(path string, dim int, scale string) error {
 // Commit closes all arrays, syncs the file to disk and moves it to its target. It waits for calls
 // of the arrays that are running. Later ones return ndarray.ErrClosed.
 //
-// The errors are those of Draft.Commit, of the last writes, and of AttachScale. After an error the
-// target is unchanged, unless the error occurred after the move, and the temporary file is removed.
+// It returns ErrShape, with both arrays and lengths, for a scale of another length than its
+// dimension, and the errors of Draft.Commit and of the last writes. After an error the target is unchanged, unless the error occurred after the move, and the temporary file is removed.
 // After the context's error the draft is still open.
 func (d *TreeDraft) Commit(ctx context.Context) error { return d.tree.Commit(ctx) }
 

@@ -39,7 +39,8 @@ type Tree struct {
 // object is a group or an array of a Tree.
 type object struct {
 	group bool
-	shape []int64
+	array *ndarray.Array  // may be closed; nil for groups
+	n     int             // number of the array
 	axes  []dimscale.Axis // nil without scales
 	scale bool            // of another array
 }
@@ -164,21 +165,21 @@ func (d *Tree) Array(ctx context.Context, name string, spec ndarray.Spec) (*ndar
 	if err != nil {
 		return nil, ndarray.Wrap("create", d.at(at), err)
 	}
-	d.objects[at] = &object{shape: slices.Clone(spec.Shape)}
-	a, err := d.open.add(b)
-	if err != nil {
+	x := &object{}
+	d.objects[at] = x
+	if x.n, x.array, err = d.open.add(b); err != nil {
 		d.failed = errors.Join(d.failed, err)
 	}
-	return a, ndarray.Wrap("create", d.at(at), err)
+	return x.array, ndarray.Wrap("create", d.at(at), err)
 }
 
-// add returns the array of a new backend.
-func (o *openArrays) add(b ndarray.Backend) (*ndarray.Array, error) {
+// add returns the array of a new backend with its number.
+func (o *openArrays) add(b ndarray.Backend) (n int, a *ndarray.Array, err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.last++
-	n := o.last
-	a, err := tree.NewArray(&tree.Member{Backend: b, Done: func() error {
+	n = o.last
+	a, err = tree.NewArray(&tree.Member{Backend: b, Done: func() error {
 		o.mu.Lock()
 		defer o.mu.Unlock()
 		delete(o.all, n)
@@ -187,7 +188,14 @@ func (o *openArrays) add(b ndarray.Backend) (*ndarray.Array, error) {
 	if err == nil {
 		o.all[n] = a
 	}
-	return a, err
+	return n, a, err
+}
+
+// contains reports whether the array with that number is open.
+func (o *openArrays) contains(n int) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.all[n] != nil
 }
 
 // close closes the arrays that are open.
@@ -216,29 +224,60 @@ func (d *Tree) attach(at string, dim int, scale string) error {
 		return ndarray.ErrClosed
 	}
 	for _, path := range []string{at, scale} {
-		if x := d.objects[path]; x == nil || x.group {
+		if x := d.objects[path]; x == nil || x.array == nil {
 			return fmt.Errorf("%w: array %s", ndarray.ErrNotFound, path)
 		}
 	}
 	x, s := d.objects[at], d.objects[scale]
+	rank, scaleShape := len(x.array.Shape()), s.array.Shape()
 	switch {
-	case dim < 0 || dim >= len(x.shape):
-		return fmt.Errorf("%w: dimension %d of %d", ndarray.ErrParam, dim, len(x.shape))
+	case dim < 0 || dim >= rank:
+		return fmt.Errorf("%w: dimension %d of %d", ndarray.ErrParam, dim, rank)
 	case at == scale || s.axes != nil:
 		return fmt.Errorf("%w: %s is an array with scales, which cannot be one", ndarray.ErrParam, scale)
-	case len(s.shape) != 1 || s.shape[0] != x.shape[dim]:
-		return fmt.Errorf("%w: scale %s: got shape %v, want [%d]", ndarray.ErrShape, scale, s.shape, x.shape[dim])
+	case len(scaleShape) != 1:
+		return fmt.Errorf("%w: scale %s: got shape %v, want one dimension", ndarray.ErrShape, scale, scaleShape)
 	case x.scale:
 		return fmt.Errorf("%w: %s is a scale, which cannot have scales", ndarray.ErrParam, at)
 	}
+	if d.fixed(x) && d.fixed(s) {
+		if err := d.checkScale(at, dim, scale); err != nil {
+			return err
+		}
+	}
 	if x.axes == nil {
-		x.axes = make([]dimscale.Axis, len(x.shape))
+		x.axes = make([]dimscale.Axis, rank)
 	}
 	if to := &x.axes[dim]; !slices.Contains(to.Scales, scale) {
 		to.Scales = append(to.Scales, scale)
 	}
 	s.scale = true
 	return nil
+}
+
+// fixed reports whether the shape of an array cannot change before Commit.
+func (d *Tree) fixed(x *object) bool {
+	return x.array.Meta().MaxShape == nil || !d.open.contains(x.n)
+}
+
+// checkScale returns ErrShape if a scale has another length than the dimension of an array.
+func (d *Tree) checkScale(at string, dim int, scale string) error {
+	if got, want := d.objects[scale].array.Shape()[0], d.objects[at].array.Shape()[dim]; got != want {
+		return fmt.Errorf("%w: scale %s: got length %d, want %d, that of dimension %d of %s", ndarray.ErrShape, scale, got, want, dim, at)
+	}
+	return nil
+}
+
+// attachAll attaches the scales to an array. All arrays are closed.
+func (d *Tree) attachAll(at string, axes []dimscale.Axis) error {
+	for dim, axis := range axes {
+		for _, scale := range axis.Scales {
+			if err := d.checkScale(at, dim, scale); err != nil {
+				return err
+			}
+		}
+	}
+	return d.build.Scales(at, axes)
 }
 
 // Commit closes all arrays, syncs the file to disk and moves it to its target.
@@ -259,7 +298,7 @@ func (d *Tree) commit(ctx context.Context) error {
 	err := errors.Join(d.failed, d.open.close())
 	for _, at := range slices.Sorted(maps.Keys(d.objects)) {
 		if axes := d.objects[at].axes; axes != nil && err == nil {
-			if err = d.build.Scales(at, axes); err != nil {
+			if err = d.attachAll(at, axes); err != nil {
 				err = fmt.Errorf("attach scales to %s: %w", at, err)
 			}
 		}

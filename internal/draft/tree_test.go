@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"sync"
 	"testing"
 
@@ -179,6 +181,77 @@ func TestTreeDraft_Create(t *testing.T) {
 		require.NoError(t, d.AttachScale("/g/x", 0, "/s3"))
 		require.ErrorIs(t, d.AttachScale("/two", 0, "/g/x"), ndarray.ErrParam, "a scale with scales")
 	})
+}
+
+// TestTreeDraft_AttachScale attaches scales to arrays that grow.
+func TestTreeDraft_AttachScale(t *testing.T) {
+	growing := func(shape ...int64) ndarray.Spec {
+		s := filetest.Int32s(shape...)
+		s.MaxShape, s.ChunkShape = slices.Repeat([]int64{ndarray.Unlimited}, len(shape)), slices.Repeat([]int64{3}, len(shape))
+		return s
+	}
+	for _, c := range []struct {
+		name                 string
+		array, scale         ndarray.Spec
+		arrayMore, scaleMore int64 // indexes of dimension 0 that are appended
+		late                 bool  // they are appended after AttachScale
+		closed               bool  // before AttachScale
+		want                 string
+	}{
+		{"array grown before", growing(2), filetest.Int32s(5), 3, 0, false, false, ""},
+		{"array grown after", growing(2), filetest.Int32s(5), 3, 0, true, false, ""},
+		{"array grown and closed", growing(2), filetest.Int32s(5), 3, 0, false, true, ""},
+		{"both grown", growing(0, 2), growing(0), 3, 3, true, false, ""},
+		{"scale grown", filetest.Int32s(3, 4), growing(0), 0, 3, true, false, ""},
+		{"old length", growing(2), filetest.Int32s(2), 3, 0, false, false, "commit: got length 2, want 5"},
+		{"old length of a closed array", growing(2), filetest.Int32s(2), 3, 0, false, true, "attach: got length 2, want 5"},
+		{"array grown alone", growing(2), filetest.Int32s(2), 3, 0, true, false, "commit: got length 2, want 5"},
+		{"other lengths", growing(0, 2), growing(0), 3, 4, true, false, "commit: got length 4, want 3"},
+		{"fixed lengths", filetest.Int32s(2), filetest.Int32s(3), 0, 0, false, false, "attach: got length 3, want 2"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			dir := t.TempDir()
+			d := createTree(t, filepath.Join(dir, "f.h5"), nil)
+			v, err := d.Create(bg, "/v", c.array)
+			require.NoError(t, err)
+			scale, err := d.Create(bg, "/time", c.scale)
+			require.NoError(t, err)
+			grow := func() {
+				if c.arrayMore > 0 {
+					require.NoError(t, ndarray.Append(bg, v, 0, filetest.Count(c.arrayMore*append(v.Shape(), 1)[1])))
+				}
+				if c.scaleMore > 0 {
+					require.NoError(t, ndarray.Append(bg, scale, 0, filetest.Count(c.scaleMore)))
+				}
+			}
+			if !c.late {
+				grow()
+			}
+			if c.closed {
+				require.NoError(t, v.Close())
+			}
+			op, err := "attach", d.AttachScale("/v", 0, "/time")
+			if err == nil {
+				if c.late {
+					grow()
+				}
+				op, err = "commit", d.Commit(bg)
+			}
+			if c.want == "" {
+				require.NoError(t, err)
+				testutil.Python(t, []string{"h5py"}, "-c", `import h5py, sys
+with h5py.File(sys.argv[1]) as f:
+    assert f["v"].dims[0][0].name == "/time" and f["time"].shape == f["v"].shape[:1]`, filepath.Join(dir, "f.h5"))
+				return
+			}
+			require.ErrorIs(t, err, ndarray.ErrShape)
+			want, lengths, _ := strings.Cut(c.want, ": ")
+			require.Equal(t, want, op)
+			require.ErrorContains(t, err, "scale /time: "+lengths+", that of dimension 0 of /v")
+			require.NoError(t, d.Close())
+			require.Empty(t, filetest.Entries(t, dir))
+		})
+	}
 }
 
 func TestTreeDraft_Close(t *testing.T) {
