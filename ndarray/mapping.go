@@ -368,12 +368,17 @@ func encodeMapped[T any](d DType, src []T, m mapping, index func(i int) any) (da
 	if err != nil {
 		return nil, nil, err
 	}
-	s := structconv.State{Block: make([]byte, len(src)*d.Size)}
+	return encodeItems(c, src, index)
+}
+
+// encodeItems is encodeMapped with the codec from T.
+func encodeItems[T any](c *codec, src []T, index func(i int) any) (data []byte, strs []string, err error) {
+	s := structconv.State{Block: make([]byte, len(src)*c.Size)}
 	for i := range src {
-		if err := c.Item.Encode(&s, i*d.Size, unsafe.Pointer(&src[i])); err != nil {
+		if err := c.Item.Encode(&s, i*c.Size, unsafe.Pointer(&src[i])); err != nil {
 			return nil, nil, fmt.Errorf("element %v: %w", index(i), err)
 		}
-		if d.Size == 0 {
+		if c.Size == 0 {
 			strs = append(strs, string(s.Block))
 			s.Block = s.Block[:0]
 		}

@@ -313,6 +313,67 @@ func TestRecordWriter(t *testing.T) {
 	})
 }
 
+// TestRecordWriter_Append appends records that the array cannot represent between others.
+func TestRecordWriter_Append(t *testing.T) {
+	ctx := context.Background()
+	for name, bad := range map[string]func(*measured){
+		"long string":  func(m *measured) { m.Name = "nine char" },
+		"inexact time": func(m *measured) { m.When = time.Unix(1, 500) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			a := measuredOf(t, 0)
+			w, err := ndarray.NewRecordWriter[measured](ctx, a, nil)
+			require.NoError(t, err)
+			for i := range 20 {
+				require.NoError(t, w.Append(sampleAt(i)))
+				x := sampleAt(100)
+				bad(&x)
+				err := w.Append(sampleAt(101), x)
+				require.ErrorIs(t, err, ndarray.ErrValue)
+				require.ErrorContains(t, err, "element 1: ")
+			}
+			require.NoError(t, w.Close())
+			n := 0
+			for x, err := range ndarray.Records[measured](ctx, a) {
+				require.NoError(t, err)
+				require.Equal(t, sampleAt(n), x)
+				n++
+			}
+			require.Equal(t, 20, n)
+		})
+	}
+	t.Run("variable size", func(t *testing.T) {
+		a, file := stringsOf(t)
+		w, err := ndarray.NewRecordWriter[string](ctx, a, nil)
+		require.NoError(t, err)
+		require.NoError(t, w.Append("a", "bc"))
+		require.ErrorIs(t, w.Append("d", "zero\x00byte"), ndarray.ErrParam)
+		require.NoError(t, w.Append())
+		require.NoError(t, w.Append("", "e"))
+		require.NoError(t, w.Close())
+		require.NoError(t, a.Close())
+		a, err = hyperslab.Open(ctx, file, nil)
+		require.NoError(t, err)
+		defer func() { require.NoError(t, a.Close()) }()
+		got, err := ndarray.ReadAll[string](ctx, a)
+		require.NoError(t, err)
+		require.Equal(t, []string{"a", "bc", "", "e"}, got)
+	})
+}
+
+// stringsOf returns an array of strings of variable size, without elements, in a new file.
+func stringsOf(t *testing.T) (a *ndarray.Array, location string) {
+	t.Helper()
+	location = filepath.Join(t.TempDir(), "strings.h5") + ":/x"
+	spec := ndarray.Spec{Shape: []int64{0}, MaxShape: []int64{ndarray.Unlimited}, ChunkShape: []int64{3}, DType: ndarray.Text("").DType}
+	d, err := hyperslab.Create(t.Context(), location, spec, nil)
+	require.NoError(t, err)
+	require.NoError(t, errors.Join(d.Commit(t.Context()), d.Close()))
+	a, err = hyperslab.Open(t.Context(), location, &hyperslab.OpenOptions{Write: true})
+	require.NoError(t, err)
+	return a, location
+}
+
 func TestNewRecordWriter_errors(t *testing.T) {
 	ctx := context.Background()
 	a, two := measuredOf(t, 0), matrixOf(t)

@@ -6,9 +6,12 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
+	"unsafe"
 
+	"github.com/hyperslab/hyperslab/internal/elements/structconv"
 	"github.com/hyperslab/hyperslab/internal/grid"
 )
 
@@ -25,9 +28,11 @@ type RecordWriter[T any] struct {
 	array   *Array
 	options RecordWriterOptions
 
+	codec  *codec
 	mu     sync.Mutex
-	buffer []T
-	chunk  int64 // records of a chunk
+	data   []byte   // encoded records that wait
+	strs   []string // the same for records of variable size
+	chunk  int64    // records of a chunk
 	timer  *time.Timer
 	timers sync.WaitGroup // calls of the timer that are not over
 	err    error          // the first error, of all later calls
@@ -47,7 +52,8 @@ func NewRecordWriter[T any](ctx context.Context, a *Array, o *RecordWriterOption
 		w.options = *o
 	}
 	m := a.m()
-	switch _, err := codecFor[T](m.DType, mapping{write: true}); {
+	var err error
+	switch w.codec, err = codecFor[T](m.DType, mapping{write: true}); {
 	case err != nil:
 		return nil, a.wrap(op, err)
 	case len(m.Shape) != 1:
@@ -65,22 +71,29 @@ func NewRecordWriter[T any](ctx context.Context, a *Array, o *RecordWriterOption
 	return w, nil
 }
 
-// Append adds records, and writes those that fill chunks. Until they are written, the caller must
-// not change the slices in them.
+// Append adds records, and writes those that fill chunks. The caller may change the slices in them
+// afterwards, because Append encodes the records.
 //
-// It returns ErrClosed after Close, or the error of a write: of this call, or of an earlier write
-// by any call or by the timer. After an error of a write the RecordWriter accepts no more records.
-// The message contains the number of records that are not written; those of the failed write can be
-// in the array in part.
+// If the array cannot represent a record, Append takes none of the call's records and returns the
+// error of Write with the record's index in the call, for example ErrValue. The RecordWriter stays
+// usable.
+//
+// Append also returns ErrClosed after Close, or the error of a write: of this call, or of an
+// earlier write by any call or by the timer. After an error of a write the RecordWriter accepts no
+// more records. The message contains the number of records that are not written. Unless
+// Array.Append writes all rows or none for the array, it may have grown by the records of the
+// failed write, which then read as written in part and otherwise as the fill value.
 func (w *RecordWriter[T]) Append(records ...T) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if err := w.usable(); err != nil {
 		return err
 	}
-	w.buffer = append(w.buffer, records...)
-	if n := int64(w.options.Count); n > 0 && int64(len(w.buffer)) >= n {
-		return w.write(len(w.buffer))
+	if err := w.add(records); err != nil {
+		return w.array.wrap("append to", err)
+	}
+	if n := w.options.Count; n > 0 && w.waiting() >= n {
+		return w.write(w.waiting())
 	}
 	if whole := w.whole(); whole > 0 {
 		if err := w.write(whole); err != nil {
@@ -99,7 +112,7 @@ func (w *RecordWriter[T]) Flush() error {
 	if err := w.usable(); err != nil {
 		return err
 	}
-	return w.write(len(w.buffer))
+	return w.write(w.waiting())
 }
 
 // Close writes all records and ends the RecordWriter. It does not close the array. It returns the
@@ -112,10 +125,10 @@ func (w *RecordWriter[T]) Close() error {
 	}
 	err := w.err
 	if err == nil {
-		err = w.write(len(w.buffer))
+		err = w.write(w.waiting())
 	}
 	w.stop()
-	w.closed, w.buffer = true, nil
+	w.closed, w.data, w.strs = true, nil, nil
 	w.mu.Unlock()
 	w.timers.Wait()
 	return err
@@ -132,27 +145,57 @@ func (w *RecordWriter[T]) usable() error {
 // whole returns the number of records that end at the border of a chunk.
 func (w *RecordWriter[T]) whole() int {
 	missing := w.chunk - w.array.m().Shape[0]%w.chunk
-	n := int64(len(w.buffer))
+	n := int64(w.waiting())
 	if n < missing {
 		return 0
 	}
 	return int(missing + (n-missing)/w.chunk*w.chunk)
 }
 
+// add encodes records and adds them to those that wait: all of them, or none after an error.
+func (w *RecordWriter[T]) add(records []T) error {
+	if w.codec.Size == 0 {
+		_, strs, err := encodeItems(w.codec, records, func(i int) any { return i })
+		if err == nil {
+			w.strs = append(w.strs, strs...)
+		}
+		return err
+	}
+	s := structconv.State{Block: append(w.data, make([]byte, len(records)*w.codec.Size)...)}
+	err := w.codec.Encode(&s, len(records), len(w.data), unsafe.Pointer(unsafe.SliceData(records)))
+	if err == nil {
+		w.data = s.Block
+	}
+	return err
+}
+
+// waiting returns the number of records that wait.
+func (w *RecordWriter[T]) waiting() int {
+	if w.codec.Size == 0 {
+		return len(w.strs)
+	}
+	return len(w.data) / w.codec.Size
+}
+
 // write writes the first n records.
 func (w *RecordWriter[T]) write(n int) error {
 	if n > 0 {
-		if err := Append(w.ctx, w.array, 0, w.buffer[:n]); err != nil {
-			w.err = w.array.wrap("append to", fmt.Errorf("%d records are not written: %w", len(w.buffer), err))
+		var err error
+		if size := w.codec.Size; size == 0 {
+			err = w.array.appendStrings(w.ctx, 0, w.strs[:n])
+		} else {
+			err = w.array.Append(w.ctx, 0, w.data[:n*size])
+		}
+		if err != nil {
+			w.err = w.array.wrap("append to", fmt.Errorf("%d records are not written: %w", w.waiting(), err))
 			w.stop()
-			w.buffer = nil
+			w.data, w.strs = nil, nil
 			return w.err
 		}
-		rest := copy(w.buffer, w.buffer[n:])
-		clear(w.buffer[rest:])
-		w.buffer = w.buffer[:rest]
+		w.data = slices.Delete(w.data, 0, n*w.codec.Size)
+		w.strs = slices.Delete(w.strs, 0, min(n, len(w.strs)))
 	}
-	if len(w.buffer) == 0 {
+	if w.waiting() == 0 {
 		w.stop()
 	}
 	return nil
@@ -160,7 +203,7 @@ func (w *RecordWriter[T]) write(n int) error {
 
 // start starts the timer for records that wait.
 func (w *RecordWriter[T]) start() {
-	if w.options.Interval == 0 || len(w.buffer) == 0 || w.timer != nil {
+	if w.options.Interval == 0 || w.waiting() == 0 || w.timer != nil {
 		return
 	}
 	w.timers.Add(1)
@@ -171,7 +214,7 @@ func (w *RecordWriter[T]) start() {
 		defer w.mu.Unlock()
 		if w.timer == timer {
 			w.timer = nil
-			_ = w.write(len(w.buffer)) // the next call returns the error
+			_ = w.write(w.waiting()) // the next call returns the error
 		}
 	})
 	w.timer = timer

@@ -123,18 +123,24 @@ func Append[T any](ctx context.Context, a *Array, axis int, src []T) error {
 		if err != nil {
 			return a.wrap(op, err)
 		}
-		o := a.begin(ctx, meter.Write)
-		return a.didWrite(o, op, stringBytes(strs), a.change(op, func() error {
-			return a.insertLocked(ctx, axis, atEnd, int64(len(strs)), func(r Region) error {
-				w, err := ability[StringWriter](a, true)
-				if err != nil {
-					return err
-				}
-				return w.WriteStrings(ctx, strs, r)
-			})
-		}))
+		return a.appendStrings(ctx, axis, strs)
 	}
 	return moveOut(a, op, src, func(b []byte) error { return a.Append(ctx, axis, b) })
+}
+
+// appendStrings is Append for elements of variable size.
+func (a *Array) appendStrings(ctx context.Context, axis int, strs []string) error {
+	const op = "append to"
+	o := a.begin(ctx, meter.Write)
+	return a.didWrite(o, op, stringBytes(strs), a.change(op, func() error {
+		return a.insertLocked(ctx, axis, atEnd, int64(len(strs)), func(r Region) error {
+			w, err := ability[StringWriter](a, true)
+			if err != nil {
+				return err
+			}
+			return w.WriteStrings(ctx, strs, r)
+		})
+	}))
 }
 
 // change runs f while no other call uses the array.
