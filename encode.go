@@ -33,9 +33,9 @@ type EncodeOptions struct {
 
 // Encode writes the elements of an array to w in the format JSON, NDJSON, CSV or NPY. For a part of
 // an array, use a View of it. By default CSV has a header line, and one line for each structure,
-// with a cell for each field, or for each row of the last dimension. The memory does not depend on
-// the length of any dimension: at most 16 MiB of elements are decoded at a time, in addition to the
-// buffers of a read.
+// with a cell for each field, or for each row of the last dimension. Without elements there are no
+// such lines, for example for the shape (3, 0). The memory does not depend on the length of any
+// dimension: at most 16 MiB of elements are decoded at a time, in addition to the buffers of a read.
 //
 // Elements in JSON have the form of docs/json.md: integers beyond ±2^53 and floats without a finite
 // value are strings, structures are objects, bytes that are not UTF-8 are {"base64": …}, and null
@@ -45,8 +45,8 @@ type EncodeOptions struct {
 //
 // It returns errors.ErrUnsupported before it writes if the format cannot represent the array:
 // elements of variable size, null elements and null arrays in NPY. It returns ErrParam for another
-// format, the errors of Read, the context's error or that of w. w then has the beginning of the
-// output.
+// format, ErrClosed, the errors of Read, the context's error or that of w. w then has the beginning
+// of the output.
 func Encode(ctx context.Context, w io.Writer, a *ndarray.Array, f Format, o *EncodeOptions) error {
 	e, err := NewEncoder(ctx, a, f, o)
 	if err == nil {

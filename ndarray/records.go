@@ -27,6 +27,10 @@ func Records[T any](ctx context.Context, a *Array) iter.Seq2[T, error] {
 			yield(zero, a.wrap("read", fmt.Errorf("%w: records: got shape %v, want one dimension", ErrShape, m.Shape)))
 			return
 		}
+		if err := a.use("read", func() error { return nil }); err != nil { // also without elements
+			yield(zero, err)
+			return
+		}
 		for box := range grid.Slabs(m.ChunkShape, m.DType.Size, grid.Whole(m.Shape)) {
 			records, err := allocate[T](box.Shape[0])
 			if err = a.wrap("read", err); err == nil {
@@ -66,9 +70,13 @@ func Rows[T any](ctx context.Context, a *Array, n int) iter.Seq2[[][]T, error] {
 		}
 		rows, columns := m.Shape[0], m.Shape[1]
 		atOnce, batch := rowsAtOnce(m, int64(n))
-		buffer, err := allocate[T](min(atOnce, rows) * columns)
+		var buffer []T
+		err := a.use("read", func() (err error) { // also without elements
+			buffer, err = allocate[T](min(atOnce, rows) * columns)
+			return err
+		})
 		if err != nil {
-			yield(nil, a.wrap("read", err))
+			yield(nil, err)
 			return
 		}
 		views := make([][]T, 0, batch)

@@ -200,6 +200,27 @@ func TestRows(t *testing.T) {
 	})
 }
 
+// TestRows_closed reads closed arrays, also without elements.
+func TestRows_closed(t *testing.T) {
+	ctx := context.Background()
+	for _, shape := range [][]int64{{0}, {2}, {0, 3}, {3, 0}, {2, 3}} {
+		a := newMem(t, ndarray.Spec{Shape: shape, DType: ndarray.DTypeOf[int16]()})
+		require.NoError(t, a.Close())
+		errs := []error{}
+		if len(shape) == 1 {
+			for _, err := range ndarray.Records[int16](ctx, a) {
+				errs = append(errs, err)
+			}
+		} else {
+			for _, err := range ndarray.Rows[int16](ctx, a, 0) {
+				errs = append(errs, err)
+			}
+		}
+		require.Len(t, errs, 1, "%v", shape)
+		require.ErrorIs(t, errs[0], ndarray.ErrClosed, "%v", shape)
+	}
+}
+
 func TestRows_errors(t *testing.T) {
 	ctx := context.Background()
 	one := fromSlice(t, []int64{4}, nil, []int16{1, 2, 3, 400})

@@ -65,10 +65,15 @@ type Encoder struct {
 }
 
 // New returns the output of an array. ctx applies to all reads of the Encoder. It returns
-// errors.ErrUnsupported if the format cannot represent the array, and a *NullError for null
+// ndarray.ErrClosed for a closed array without elements, which is not read, errors.ErrUnsupported if the format cannot represent the array, and a *NullError for null
 // elements in .npy.
 func New(ctx context.Context, arr *ndarray.Array, o *Options) (*Encoder, error) {
 	m := arr.Meta()
+	if m.NumElems() == 0 { // also a null array
+		if _, err := arr.Storage(ctx); errors.Is(err, ndarray.ErrClosed) {
+			return nil, ndarray.Wrap("encode", m.Path, ndarray.ErrClosed)
+		}
+	}
 	e := &Encoder{ctx: ctx, path: m.Path, reading: Reading{Arr: arr, Limit: o.Limit, Progress: o.Progress}}
 	if o.Limit == 0 {
 		e.reading.Limit = Block

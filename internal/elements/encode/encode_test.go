@@ -79,6 +79,35 @@ func TestNew_shapes(t *testing.T) {
 	}
 }
 
+// TestNew_closed encodes closed arrays, also without elements.
+func TestNew_closed(t *testing.T) {
+	text := ndarray.Text("").DType
+	for _, spec := range []ndarray.Spec{
+		{Shape: []int64{0}, DType: ndarray.DTypeOf[int16]()}, {Shape: []int64{3, 0}, DType: ndarray.DTypeOf[int16]()},
+		{Shape: []int64{2}, DType: ndarray.DTypeOf[int16]()}, {Shape: []int64{0}, DType: text}, {Null: true, DType: ndarray.DTypeOf[int16]()},
+	} {
+		for _, format := range []string{encode.JSON, encode.Lines, encode.CSV, encode.NPY, encode.Raw} {
+			if (spec.Null || spec.DType.Size == 0) && (format == encode.NPY || format == encode.Raw) {
+				continue
+			}
+			t.Run(fmt.Sprint(spec.DType, spec.Shape, format), func(t *testing.T) {
+				b, err := mem.New(spec)
+				require.NoError(t, err)
+				a, err := ndarray.New(b)
+				require.NoError(t, err)
+				o := encode.Options{Format: format}
+				output(t, a, o)
+				require.NoError(t, a.Close())
+				e, err := encode.New(t.Context(), a, &o)
+				if err == nil {
+					_, err = e.WriteTo(io.Discard)
+				}
+				require.ErrorIs(t, err, ndarray.ErrClosed)
+			})
+		}
+	}
+}
+
 // TestEncoder compares the two ways to read an encoder, and the values of all formats, with blocks
 // of few elements.
 func TestEncoder(t *testing.T) {
