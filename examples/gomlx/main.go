@@ -7,12 +7,11 @@ import (
 	"log"
 
 	"github.com/hyperslab/hyperslab"
-	"github.com/hyperslab/hyperslab/internal/testkit/annfile"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
 func main() {
-	err := load(context.Background(), annfile.Must("ann.h5", 1000), func(e hyperslab.Entry, b []byte) {
+	err := load(context.Background(), "ann.h5", func(e hyperslab.Entry, b []byte) {
 		fmt.Println(e.Path, e.Type, e.Meta.Shape, len(b))
 	})
 	if err != nil {

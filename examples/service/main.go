@@ -87,7 +87,7 @@ func (s *service) upload(ctx context.Context, file string, body io.Reader) error
 	}
 	defer os.Remove(f.Name())
 	_, err = io.Copy(f, body)
-	if err = errors.Join(err, f.Sync(), f.Close(), s.list(ctx, io.Discard, f.Name())); err != nil {
+	if err = errors.Join(err, f.Chmod(0o644), f.Sync(), f.Close(), s.list(ctx, io.Discard, f.Name())); err != nil {
 		return err
 	}
 	return os.Link(f.Name(), file) // fails if the file exists

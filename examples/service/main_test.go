@@ -93,6 +93,9 @@ func TestService_load(t *testing.T) {
 	entries, err := os.ReadDir(dir)
 	require.NoError(t, err)
 	require.Len(t, entries, clients+1, "no part of an upload is left")
+	info, err := os.Stat(filepath.Join(dir, "sea0.h5"))
+	require.NoError(t, err)
+	require.Equal(t, os.FileMode(0o644), info.Mode(), "other users may read an upload")
 }
 
 // slicesOf returns the requests of a client after its upload.

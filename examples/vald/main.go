@@ -9,13 +9,12 @@ import (
 	"slices"
 
 	"github.com/hyperslab/hyperslab"
-	"github.com/hyperslab/hyperslab/internal/testkit/annfile"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
 func main() {
 	ctx := context.Background()
-	tree, err := hyperslab.OpenTree(ctx, annfile.Must("ann.h5", 1000), nil)
+	tree, err := hyperslab.OpenTree(ctx, "ann.h5", nil)
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -8,13 +8,12 @@ import (
 	"slices"
 
 	"github.com/hyperslab/hyperslab"
-	"github.com/hyperslab/hyperslab/internal/testkit/annfile"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
 func main() {
 	ctx := context.Background()
-	tree, err := hyperslab.OpenTree(ctx, annfile.Must("ann.h5", 1000), nil)
+	tree, err := hyperslab.OpenTree(ctx, "ann.h5", nil)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -27,8 +26,8 @@ func main() {
 		vectors, err := batch(ctx, train, at, min(300, 1000-at))
 		fmt.Println(at, len(vectors), vectors[0][:3], err)
 	}
-	lists, err := ndarray.ReadAll[[]float32](ctx, ragged) // each has some vectors
-	fmt.Println(len(lists), slices.Collect(slices.Chunk(lists[1], annfile.RaggedDim)), err)
+	lists, err := ndarray.ReadAll[[]float32](ctx, ragged) // each has some vectors of 8 numbers
+	fmt.Println(len(lists), slices.Collect(slices.Chunk(lists[1], 8)), err)
 }
 
 // batch reads n rows, of float32 or of numbers that float32 can represent.
