@@ -170,8 +170,9 @@ func (d *TreeDraft) AttachScale(path string, dim int, scale string) error {
 // of the arrays that are running. Later ones return ndarray.ErrClosed.
 //
 // It returns ErrShape, with both arrays and lengths, for a scale of another length than its
-// dimension, and the errors of Draft.Commit and of the last writes. After an error the target is unchanged, unless the error occurred after the move, and the temporary file is removed.
-// After the context's error the draft is still open.
+// dimension, and the errors of Draft.Commit and of the last writes. After an error the target is
+// unchanged, unless the error occurred after the move, and the temporary file is removed. After
+// the context's error the draft is still open.
 func (d *TreeDraft) Commit(ctx context.Context) error { return d.tree.Commit(ctx) }
 
 // Close discards the draft and closes its arrays if it is not committed, and otherwise does

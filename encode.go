@@ -35,7 +35,8 @@ type EncodeOptions struct {
 // an array, use a View of it. By default CSV has a header line, and one line for each structure,
 // with a cell for each field, or for each row of the last dimension. Without elements there are no
 // such lines, for example for the shape (3, 0). The memory does not depend on the length of any
-// dimension: at most 16 MiB of elements are decoded at a time, in addition to the buffers of a read.
+// dimension: at most 16 MiB of elements are decoded at a time, in addition to the buffers of a
+// read.
 //
 // Elements in JSON have the form of docs/json.md: integers beyond ±2^53 and floats without a finite
 // value are strings, structures are objects, bytes that are not UTF-8 are {"base64": …}, and null
