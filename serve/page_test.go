@@ -109,6 +109,22 @@ func TestHandler_pages(t *testing.T) {
 		}
 		require.Contains(t, read("/view?file=cube.h5&path=/a/cube&panels=4", 200), "panels=4&amp;path=%2Fa%2Fcube&amp;selection=%3A%2C%3A%2C%3A")
 	})
+	t.Run("switches", func(t *testing.T) {
+		address := "/picture?file=cube.h5&path=/a/cube&selection=1,:,:"
+		for _, name := range []string{"log", "raw", "transpose", "lines"} {
+			for _, same := range [][]string{{"true", "1", "T", "TRUE"}, {"", "false", "0", "F"}} {
+				_, _, want := get(t, s, address+"&"+name+"="+same[0])
+				for _, value := range same[1:] {
+					_, _, got := get(t, s, address+"&"+name+"="+value)
+					require.Equal(t, want, got, "%s=%s", name, value)
+				}
+			}
+			status, _, body := get(t, s, address+"&"+name+"=yes")
+			require.Equal(t, 422, status, string(body))
+			require.Contains(t, string(body), name)
+			require.Contains(t, read("/view?file=cube.h5&path=/a/cube&"+name+"=yes", 200), "yes&#34;: want true or false")
+		}
+	})
 	t.Run("three dimensions", func(t *testing.T) {
 		status, _, body := get(t, s, "/picture?file=cube.h5&path=/a/cube")
 		require.Equal(t, 422, status, string(body))

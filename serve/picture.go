@@ -60,12 +60,19 @@ var lookParameters = []string{"kind", "colors", "log", "clip", "lines", "panels"
 
 // lookOf returns the look of the parameters of a picture.
 func lookOf(v url.Values) (picture.Look, error) {
-	l := picture.Look{Kind: v.Get("kind"), Colors: v.Get("colors"), Log: v.Get("log") == "true", Part: v.Get("part"),
-		Raw: v.Get("raw") == "true", Transpose: v.Get("transpose") == "true"}
-	if v.Get("lines") == "true" {
+	l := picture.Look{Kind: v.Get("kind"), Colors: v.Get("colors"), Part: v.Get("part")}
+	lines, err := false, error(nil)
+	for _, x := range []struct {
+		name string
+		to   *bool
+	}{{"log", &l.Log}, {"raw", &l.Raw}, {"transpose", &l.Transpose}, {"lines", &lines}} {
+		if *x.to, err = strconv.ParseBool(cmp.Or(v.Get(x.name), "false")); err != nil {
+			return l, fail(http.StatusUnprocessableEntity, "%s %q: want true or false", x.name, v.Get(x.name))
+		}
+	}
+	if lines {
 		l.Kind = picture.Line
 	}
-	var err error
 	if l.Panels, err = strconv.Atoi(cmp.Or(v.Get("panels"), "1")); err != nil || l.Panels < 1 {
 		return l, fail(http.StatusUnprocessableEntity, "panels %q: want a number from 1 to %d", v.Get("panels"), picture.MaxPanels)
 	}
