@@ -65,8 +65,8 @@ type Encoder struct {
 }
 
 // New returns the output of an array. ctx applies to all reads of the Encoder. It returns
-// ndarray.ErrClosed for a closed array without elements, which is not read, errors.ErrUnsupported if the format cannot represent the array, and a *NullError for null
-// elements in .npy.
+// ndarray.ErrClosed for a closed array without elements, which is not read, errors.ErrUnsupported
+// if the format cannot represent the array, and a *NullError for null elements in .npy.
 func New(ctx context.Context, arr *ndarray.Array, o *Options) (*Encoder, error) {
 	m := arr.Meta()
 	if m.NumElems() == 0 { // also a null array
