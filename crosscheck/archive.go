@@ -61,11 +61,13 @@ type archiveCase struct {
 	Section string            `json:"section"`
 	Since   map[string]string `json:"since,omitempty"`
 	DType   string            `json:"dtype,omitempty"`
-	Shape   []int64           `json:"shape,omitempty"`
+	Shape   []int64           `json:"shape"`
 	Bytes   int64             `json:"bytes"`
-	Decoded string            `json:"decoded"` // SHA-256; "" if the content is unspecified
+	Decoded string            `json:"decoded"`          // SHA-256; "" if the content is unspecified
+	Little  string            `json:"little,omitempty"` // SHA-256 with little-endian numbers, for HDF5 types without a dtype
 	Base64  *string           `json:"base64,omitempty"`
-	Numbers []any             `json:"numbers,omitempty"`
+	Numbers []any             `json:"numbers,omitzero"`
+	Single  bool              `json:"single,omitempty"` // Numbers are compared as float32
 }
 
 type archiveRule struct {
@@ -182,30 +184,50 @@ func newArchiveCase(dir string, c Case) (x archiveCase, err error) {
 		return x, nil
 	}
 	x.DType, x.Shape, x.Bytes, x.Decoded = d.DType, append([]int64{}, d.Shape...), d.Bytes, d.SHA256
-	if d.Bytes > archiveValues || d.SHA256 == "" {
+	if d.SHA256 == "" {
 		return x, nil
 	}
 	b, err := Decode(dir, c)
 	if err != nil {
 		return x, err
 	}
-	x.Base64 = new(base64.StdEncoding.EncodeToString(b))
+	if d.Bytes <= archiveValues {
+		x.Base64 = new(base64.StdEncoding.EncodeToString(b))
+	}
 	dtype, item := d.DType, d.Item
-	if dtype == "" && c.Area == "hdf5" { // for example integers with padding
-		if b, dtype, err = hdf5Numbers(filepath.Join(dir, filepath.FromSlash(c.Path)), c.Object); err != nil {
+	if dtype == "" && c.Area == "hdf5" { // for example a compound, or integers with padding
+		name := filepath.Join(dir, filepath.FromSlash(c.Path))
+		little, err := hdf5Little(name, c.Object, b)
+		if err != nil {
+			return x, err
+		}
+		if little != nil {
+			x.Little = hexSum(little)
+		}
+		if b, dtype, err = hdf5Numbers(name, c.Object); err != nil {
 			return x, err
 		}
 		item = 8
 	}
-	x.Numbers = archiveNumbers(b, dtype, item)
+	x.Numbers, x.Single = archiveNumbers(b, dtype, item), single(dtype, d.Item)
 	return x, nil
+}
+
+// numeric reports whether elements are numbers that JSON has.
+func numeric(dtype string, item int) bool {
+	return len(dtype) >= 3 && strings.ContainsRune("iufb", rune(dtype[1])) && 0 < item && item <= 8
+}
+
+// single reports whether numbers have at most the precision of float32.
+func single(dtype string, item int) bool {
+	return strings.HasPrefix(strings.TrimLeft(dtype, "<>"), "f") && item <= 4
 }
 
 // archiveNumbers returns the elements as JSON numbers, and as strings where JSON has none: NaN,
 // infinities, and integers whose magnitude reaches 2^53. It returns nil if the elements are no
 // numbers.
 func archiveNumbers(b []byte, dtype string, item int) []any {
-	if len(dtype) < 3 || !strings.ContainsRune("iufb", rune(dtype[1])) || item > 8 || item == 0 {
+	if !numeric(dtype, item) {
 		return nil
 	}
 	v := make([]any, 0, len(b)/item)

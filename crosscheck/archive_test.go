@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -188,4 +189,75 @@ else:
 	require.Equal(t, crosscheck.Hang, r.Results[0].Verdict)
 	_, err = crosscheck.Run(t.Context(), dir, crosscheck.RunOptions{CLI: "cat"})
 	require.ErrorContains(t, err, "must contain {path}")
+}
+
+// TestArchive_agrees checks that the judges of the archive and Run give each case the same verdict,
+// for readers that print .npy, numbers of another type and JSON, and for a wrong one.
+func TestArchive_agrees(t *testing.T) {
+	t.Parallel()
+	dir, _ := archived(t, "hdf5")
+	vectors := filepath.Join(t.TempDir(), "v")
+	_, err := crosscheck.Emit(t.Context(), vectors, &crosscheck.Options{Small: true, Areas: []string{"hdf5"}})
+	require.NoError(t, err)
+	python := testenv.Python(t, "h5py", "numpy")
+	judges := []string{testenv.Python(t) + " " + filepath.Join(dir, "judge.py")}
+	if node, err := exec.LookPath("node"); err == nil {
+		judges = append(judges, node+" "+filepath.Join(dir, "judge.mjs"))
+	}
+	// One process reads all objects: starting h5py for each case takes minutes.
+	outputs := t.TempDir()
+	program := filepath.Join(outputs, "all.py")
+	require.NoError(t, os.WriteFile(program, []byte(`import hashlib, json, sys, h5py, numpy
+here, out = sys.argv[1:]
+for c in json.load(open(here + "/archive.json"))["cases"]:
+    if c["must"] == "refuse" or "@" in c["object"]:
+        continue
+    try:
+        v = numpy.asarray(h5py.File(here + "/" + c["path"])[c["object"]][()])
+    except Exception:
+        continue
+    if v.dtype.kind == "O":
+        continue
+    base = out + "/" + hashlib.sha256((c["path"].split("/")[-1] + c["object"]).encode()).hexdigest()
+    numpy.save(base + ".right.npy", v)
+    numpy.save(base + ".native.npy", v.astype(v.dtype.newbyteorder("=")))
+    numpy.save(base + ".wrong.npy", numpy.frombuffer(bytes(255 - b for b in v.tobytes()), v.dtype.str if not v.dtype.fields else v.dtype).reshape(v.shape))
+    if v.dtype.kind in "iub":
+        json.dump({"values": v.tolist()}, open(base + ".json.npy", "w"))
+    elif v.dtype.kind == "f":
+        json.dump([float(repr(float(str(x)))) if numpy.isfinite(x) else str(x) for x in v.ravel()], open(base + ".json.npy", "w"))
+`), 0o644))
+	text, err := exec.CommandContext(t.Context(), python, program, dir, outputs).CombinedOutput()
+	require.NoError(t, err, string(text))
+	for _, mode := range []string{"right", "native", "json", "wrong"} {
+		command := `p={path} o={object}; f=` + outputs + `/$(printf %s "${p##*/}$o" | sha256sum | cut -c1-64).` + mode + `.npy; test -e $f || exit 77; cat $f`
+		r, err := crosscheck.Run(t.Context(), vectors, crosscheck.RunOptions{CLI: command, Timeout: 20 * time.Second})
+		require.NoError(t, err)
+		counts, failed := make(map[crosscheck.Verdict]int), []string{}
+		for _, x := range r.Results {
+			counts[x.Verdict]++
+			if x.Verdict != crosscheck.Pass {
+				failed = append(failed, string(x.Verdict)+" "+x.Case)
+			}
+		}
+		if mode == "wrong" {
+			require.Greater(t, counts[crosscheck.Wrong], 100)
+		} else {
+			require.Greater(t, counts[crosscheck.Pass], 100, mode)
+			require.Empty(t, failed, mode)
+		}
+		for _, judge := range judges {
+			out, _ := exec.CommandContext(t.Context(), "/bin/sh", "-c", judge+" \"$0\" hdf5", command).CombinedOutput()
+			got := []string{}
+			for line := range strings.Lines(string(out)) {
+				if verdict, id, is := strings.Cut(line, ": hdf5/"); is {
+					verdict, _, _ = strings.Cut(verdict, ":")
+					id, _, _ = strings.Cut(id, "  (")
+					got = append(got, verdict+" hdf5/"+id)
+				}
+			}
+			require.ElementsMatch(t, failed, got, "%s: %s\n%s", mode, judge, out)
+			require.Contains(t, string(out), strconv.Itoa(counts[crosscheck.Pass])+" pass", "%s: %s", mode, judge)
+		}
+	}
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -157,46 +158,109 @@ func decodeGroup(g *h5.Group) (*hdf5Object, error) {
 	return &hdf5Object{data: b, shape: []int64{int64(len(b))}, item: 1, metadata: map[string]any{"kind": "group", "links": i.Links, "storage": i.Storage.String()}}, nil
 }
 
-// hdf5Numbers returns the elements of a dataset of numbers as the library converts them: in 8
-// bytes, little-endian, as signed or unsigned integers or as floating-point numbers. The dtype is
-// <i8, <u8 or <f8. It is "" for other objects, and for types that the library does not convert.
-func hdf5Numbers(path, object string) (b []byte, dtype string, err error) {
+// withDataset calls do with a dataset, and not at all for other objects.
+func withDataset(path, object string, do func(d *h5.Dataset, i h5.DatasetInfo) error) (err error) {
 	f, err := openHDF5File(path)
 	if err != nil {
-		return nil, "", err
+		return err
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
 	if kind, err := f.Root().Kind(object); strings.Contains(object, "@") || err != nil || kind != h5.DatasetObject {
-		return nil, "", nil // an attribute, or a group
+		return nil // an attribute, or a group
 	}
 	o, err := openHDF5(f, object)
 	if err != nil {
-		return nil, "", err
+		return err
 	}
 	defer func() { err = errors.Join(err, o.Close()) }()
 	d := o.(*h5.Dataset)
 	i, err := d.Info()
 	if err != nil {
-		return nil, "", err
+		return err
 	}
-	to, dtype := h5.IEEEFloat(8, h5.LittleEndian), "<f8"
-	switch t := i.Datatype; {
-	case t.Class == h5.Float && t.Size <= 8:
-	case t.Class == h5.Integer && t.Size <= 8 && t.Signed:
-		to, dtype = h5.Int(8, h5.LittleEndian), "<i8"
-	case t.Class == h5.Integer && t.Size <= 8:
-		to, dtype = h5.Uint(8, h5.LittleEndian), "<u8"
+	return do(d, i)
+}
+
+// hdf5Numbers returns the elements of a dataset of numbers as the library converts them: in 8
+// bytes, little-endian, as signed or unsigned integers or as floating-point numbers. The dtype is
+// <i8, <u8 or <f8. It is "" for other objects, and for types that the library does not convert.
+func hdf5Numbers(path, object string) (b []byte, dtype string, err error) {
+	err = withDataset(path, object, func(d *h5.Dataset, i h5.DatasetInfo) error {
+		to, name := h5.IEEEFloat(8, h5.LittleEndian), "<f8"
+		switch t := i.Datatype; {
+		case t.Class == h5.Float && t.Size <= 8:
+		case t.Class == h5.Integer && t.Size <= 8 && t.Signed:
+			to, name = h5.Int(8, h5.LittleEndian), "<i8"
+		case t.Class == h5.Integer && t.Size <= 8:
+			to, name = h5.Uint(8, h5.LittleEndian), "<u8"
+		default:
+			return nil
+		}
+		to8 := make([]byte, 8*i.Space.NumElems())
+		if len(to8) == 0 || i.Space.Kind == h5.Null || d.ReadSelection(to8, to, h5.All) != nil {
+			return nil // no elements, or for example a mantissa whose leading bit is always set
+		}
+		b, dtype = to8, name
+		return nil
+	})
+	return b, dtype, err
+}
+
+// hdf5Little returns the stored elements of a dataset with all numbers in little-endian order. It
+// returns nil for other objects, and if a part is no number that NumPy has.
+func hdf5Little(path, object string, stored []byte) (b []byte, err error) {
+	err = withDataset(path, object, func(_ *h5.Dataset, i h5.DatasetInfo) error {
+		size := i.Datatype.Size
+		if size == 0 || len(stored)%size != 0 {
+			return nil
+		}
+		all := slices.Clone(stored)
+		for at := 0; at < len(all); at += size {
+			if !toLittle(all[at:at+size], i.Datatype) {
+				return nil
+			}
+		}
+		b = all
+		return nil
+	})
+	return b, err
+}
+
+// toLittle reverses the big-endian numbers of an element, and reports false if NumPy has no such
+// type.
+func toLittle(e []byte, t h5.Datatype) bool {
+	switch t.Class {
+	case h5.String, h5.Opaque:
+		return t.Plain()
+	case h5.Compound:
+		for _, m := range t.Members {
+			if !toLittle(e[m.Offset:m.Offset+m.Type.Size], *m.Type) {
+				return false
+			}
+		}
+		return true
+	case h5.Array, h5.Enum, h5.Complex:
+		for at := 0; at < t.Size; at += t.Base.Size {
+			if t.Base.Size == 0 || !toLittle(e[at:at+t.Base.Size], *t.Base) {
+				return false
+			}
+		}
+		return true
+	case h5.Integer, h5.Bitfield:
+		if t.Offset != 0 || t.Precision != 8*t.Size || t.Size > 8 {
+			return false
+		}
+	case h5.Float: // two bytes of another layout are bytes in NumPy
+		if t.Size != 2 && (t.Order == h5.VAX || !t.Equal(h5.IEEEFloat(t.Size, t.Order))) {
+			return false
+		}
 	default:
-		return nil, "", nil
+		return false
 	}
-	b = make([]byte, 8*i.Space.NumElems())
-	if len(b) == 0 || i.Space.Kind == h5.Null {
-		return nil, "", nil
+	if t.Order == h5.BigEndian {
+		slices.Reverse(e)
 	}
-	if d.ReadSelection(b, to, h5.All) != nil {
-		return nil, "", nil // for example a mantissa whose leading bit is always set
-	}
-	return b, dtype, nil
+	return true
 }
 
 // numpyType returns the NumPy name of a type, or "" if NumPy has no such type, and the bytes of an
