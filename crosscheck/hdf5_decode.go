@@ -230,8 +230,10 @@ func hdf5Little(path, object string, stored []byte) (b []byte, err error) {
 // type.
 func toLittle(e []byte, t h5.Datatype) bool {
 	switch t.Class {
-	case h5.String, h5.Opaque:
-		return t.Plain()
+	case h5.String: // NumPy has no other padding
+		return t.Plain() && t.Pad == h5.NullPad
+	case h5.Opaque:
+		return true
 	case h5.Compound:
 		for _, m := range t.Members {
 			if !toLittle(e[m.Offset:m.Offset+m.Type.Size], *m.Type) {
