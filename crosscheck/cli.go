@@ -102,8 +102,8 @@ func printed(dir string, c Case, b []byte) ([]byte, error) {
 	return elementsOf(dir, c, flat)
 }
 
-// judgeable returns errors.ErrUnsupported for elements of a type that JSON has no numbers for: these
-// are compared as .npy and base64 only.
+// judgeable returns errors.ErrUnsupported for elements of a type that JSON has no numbers for:
+// these are compared as .npy and base64 only.
 func judgeable(dir string, c Case) error {
 	dtype := c.Decoded.DType
 	if dtype == "" && c.Area == "hdf5" {

@@ -74,15 +74,15 @@ func NewRecordWriter[T any](ctx context.Context, a *Array, o *RecordWriterOption
 // Append adds records, and writes those that fill chunks. The caller may change the slices in them
 // afterwards, because Append encodes the records.
 //
-// If the array cannot represent a record, Append takes none of the call's records and returns the
+// If the array cannot represent a record, Append takes no record of the call and returns the
 // error of Write with the record's index in the call, for example ErrValue. The RecordWriter stays
 // usable.
 //
 // Append also returns ErrClosed after Close, or the error of a write: of this call, or of an
 // earlier write by any call or by the timer. After an error of a write the RecordWriter accepts no
 // more records. The message contains the number of records that are not written. Unless
-// Array.Append writes all rows or none for the array, it may have grown by the records of the
-// failed write, which then read as written in part and otherwise as the fill value.
+// appends to the array are atomic, it may have grown by the records of the failed write, which then
+// read as written in part and otherwise as the fill value.
 func (w *RecordWriter[T]) Append(records ...T) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -152,7 +152,7 @@ func (w *RecordWriter[T]) whole() int {
 	return int(missing + (n-missing)/w.chunk*w.chunk)
 }
 
-// add encodes records and adds them to those that wait: all of them, or none after an error.
+// add encodes records and adds them to those that wait, unless one of them is invalid.
 func (w *RecordWriter[T]) add(records []T) error {
 	if w.codec.Size == 0 {
 		_, strs, err := encodeItems(w.codec, records, func(i int) any { return i })

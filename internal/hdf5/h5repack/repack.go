@@ -231,7 +231,7 @@ func (r *Repack) change(d *h5.Dataset, info h5.DatasetInfo, name string) (x hdf5
 	return x, spec, nil
 }
 
-// SameCompression reports whether two compressions store elements in the same way; nil is none.
+// SameCompression reports whether two compressions store elements in the same way.
 func SameCompression(a, b *ndarray.Compression) bool {
 	if a == nil || b == nil {
 		return a == b

@@ -117,7 +117,7 @@ type doneRecord struct {
 	Made    *fileState `json:"made,omitempty"` // state of the new target
 	Failed  bool       `json:"failed,omitempty"`
 
-	past *doneRecord // of the complete target that a line without Made replaces; nil: none
+	past *doneRecord // of the complete target that a line without Made replaces; nil: no such target
 }
 
 // doneFile is the record of a directory.
