@@ -175,10 +175,10 @@ func printedNPY(dir string, c Case, b []byte) ([]byte, error) {
 	return elementsOf(dir, c, flat)
 }
 
-// storedOf returns the stored elements for a .npy file of an HDF5 type that has no name in NumPy, for
-// example a compound. The numbers may be in the order of the file or little-endian, and dimensions
-// of the type follow the shape. It returns errors.ErrUnsupported for other elements than the stored
-// ones if NumPy does not have the type.
+// storedOf returns the stored elements for a .npy file of an HDF5 type that has no name in NumPy,
+// for example a compound. The numbers may be in the order of the file or little-endian, and
+// dimensions of the type follow the shape. It returns errors.ErrUnsupported for other elements than
+// the stored ones if NumPy does not have the type.
 func storedOf(dir string, c Case, a *npy.Array, data []byte) ([]byte, error) {
 	if n := len(c.Decoded.Shape); len(a.Shape) < n || !slices.Equal(a.Shape[:n], c.Decoded.Shape) {
 		return nil, fmt.Errorf("shape: got %v, want %v", a.Shape, c.Decoded.Shape)
@@ -257,7 +257,7 @@ func convertedElements(dir string, c Case, flat []string) ([]byte, error) {
 	return want, nil
 }
 
-// sameNumber reports whether two strings are the same number, or the same float32 if single is true.
+// sameNumber reports whether two strings are the same number, or float32 if single is true.
 func sameNumber(got, want string, single bool) bool {
 	if got == want {
 		return true
