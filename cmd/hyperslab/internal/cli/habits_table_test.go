@@ -429,7 +429,11 @@ func TestCommands_lists(t *testing.T) {
 		require.Regexp(t, `(?m)^hyperslab `+strings.Fields(line)[0]+`.*: 1 of 2 sources failed$`, stderr, line)
 		require.Contains(t, stdout+stderr, "waves", line)
 		_, stderr, code = from("missing.b2nd\nwaves.b2nd\n", args...)
-		require.Equal(t, 2, code, "%s: %s", line, stderr)
+		if strings.Contains(line, "--into") && code == 3 { // both sources at the same time
+			require.Contains(t, stderr, "1 of 2 sources done", line)
+		} else {
+			require.Equal(t, 2, code, "%s: %s", line, stderr)
+		}
 		_, stderr, code = from("waves.b2nd\nmissing.b2nd\n", args...)
 		require.Equal(t, 3, code, "%s: %s", line, stderr)
 		require.Contains(t, stderr, "1 of 2 sources done", line)
