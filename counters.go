@@ -37,8 +37,8 @@ type Counters struct {
 	CacheMisses  int64 `json:"cache_misses"`
 }
 
-// ReadCounters returns the counters. All except Memory only grow. Calls that run
-// meanwhile may be counted in some of them.
+// ReadCounters returns the counters. All except Memory only grow. A call that runs at the same time
+// may be counted in some of them.
 func ReadCounters() Counters {
 	t := meter.Sum()
 	held, _ := budget.Held()

@@ -3,6 +3,7 @@
 package hyperslab
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -72,12 +73,8 @@ func NewEncoder(ctx context.Context, a *ndarray.Array, f Format, o *EncodeOption
 		err := fmt.Errorf("%w: format of elements: got %q, want %q, %q, %q or %q", ndarray.ErrParam, f, JSON, NDJSON, CSV, NPY)
 		return nil, ndarray.Wrap("encode", a.Meta().Path, err)
 	}
-	name := x.Column
-	if name == "" {
-		name = "value"
-	}
 	e, err := encode.New(ctx, a, &encode.Options{
-		Format: string(f), Table: encode.Table{NoHeader: x.NoHeader, Index: x.Index, Safe: x.Safe, Name: name},
+		Format: string(f), Table: encode.Table{NoHeader: x.NoHeader, Index: x.Index, Safe: x.Safe, Name: cmp.Or(x.Column, "value")},
 	})
 	if err != nil {
 		return nil, err

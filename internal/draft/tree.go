@@ -232,13 +232,13 @@ func (d *Tree) attach(at string, dim int, scale string) error {
 	rank, scaleShape := len(x.array.Shape()), s.array.Shape()
 	switch {
 	case dim < 0 || dim >= rank:
-		return fmt.Errorf("%w: dimension %d of %d", ndarray.ErrParam, dim, rank)
+		return fmt.Errorf("%w: dimension: got %d, want from 0 to %d", ndarray.ErrParam, dim, rank-1)
 	case at == scale || s.axes != nil:
-		return fmt.Errorf("%w: %s is an array with scales, which cannot be one", ndarray.ErrParam, scale)
+		return fmt.Errorf("%w: scale: got %s, which has scales itself, want an array without scales", ndarray.ErrParam, scale)
 	case len(scaleShape) != 1:
 		return fmt.Errorf("%w: scale %s: got shape %v, want one dimension", ndarray.ErrShape, scale, scaleShape)
 	case x.scale:
-		return fmt.Errorf("%w: %s is a scale, which cannot have scales", ndarray.ErrParam, at)
+		return fmt.Errorf("%w: array: got %s, which is a scale, want an array that is no scale", ndarray.ErrParam, at)
 	}
 	if d.fixed(x) && d.fixed(s) {
 		if err := d.checkScale(at, dim, scale); err != nil {

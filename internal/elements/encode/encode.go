@@ -91,7 +91,7 @@ func New(ctx context.Context, arr *ndarray.Array, o *Options) (*Encoder, error) 
 		}
 		e.form, e.bytes = b, true
 	default:
-		return nil, fmt.Errorf("%w: format %q of elements", ndarray.ErrParam, o.Format)
+		return nil, fmt.Errorf("%w: format of elements: got %q, want %s, %s, %s, %s or %s", ndarray.ErrParam, o.Format, JSON, Lines, CSV, NPY, Raw)
 	}
 	e.reading.formatted = !e.bytes && Formatted(arr)
 	return e, nil

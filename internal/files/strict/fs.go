@@ -127,7 +127,7 @@ func (f FS) load(r io.Reader, size int64) ([]byte, error) {
 	for n < len(b) {
 		k, err := r.Read(b[n:])
 		if k < 0 || k > len(b)-n {
-			return nil, fmt.Errorf("%w: the file returned %d bytes of %d", errs.ErrParam, k, len(b)-n)
+			return nil, fmt.Errorf("%w: bytes that the file returned: got %d, want at most %d", errs.ErrParam, k, len(b)-n)
 		}
 		n += k
 		if err == io.EOF {

@@ -23,7 +23,7 @@ type Reader struct {
 // It returns errs.ErrParam for a nil reader and for a negative size.
 func ReaderAt(r io.ReaderAt, size int64, close func() error) (*Reader, error) {
 	if r == nil || size < 0 {
-		return nil, fmt.Errorf("%w: a reader of %d bytes", errs.ErrParam, size)
+		return nil, fmt.Errorf("%w: a reader: got %T of %d bytes, want one of at least 0 bytes", errs.ErrParam, r, size)
 	}
 	return &Reader{r, size, close}, nil
 }
@@ -38,7 +38,7 @@ func (r *Reader) Size() int64 { return r.size }
 // reader.
 func (r *Reader) ReadAt(p []byte, off int64) (n int, err error) {
 	if off < 0 {
-		return 0, fmt.Errorf("%w: a read at offset %d", errs.ErrParam, off)
+		return 0, fmt.Errorf("%w: offset of a read: got %d, want at least 0", errs.ErrParam, off)
 	}
 	want, end := p, error(nil)
 	if left := max(r.size-off, 0); int64(len(p)) > left {
@@ -47,7 +47,7 @@ func (r *Reader) ReadAt(p []byte, off int64) (n int, err error) {
 	for n < len(want) {
 		k, err := r.r.ReadAt(want[n:], off+int64(n))
 		if k < 0 || k > len(want)-n {
-			return n, fmt.Errorf("%w: the reader returned %d bytes of %d", errs.ErrParam, k, len(want)-n)
+			return n, fmt.Errorf("%w: bytes that the reader returned: got %d, want at most %d", errs.ErrParam, k, len(want)-n)
 		}
 		switch n += k; {
 		case n == len(want): // some readers return io.EOF with the last bytes

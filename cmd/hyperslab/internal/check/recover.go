@@ -96,21 +96,13 @@ is guessed or lost, or a change of a new plan of --repair is guessed.` + shell.I
   hyperslab recover --repair unclosed.h5 --json > repair.json
   hyperslab recover --repair unclosed.h5 repaired.h5 --plan repair.json
   hyperslab recover --repair repaired.h5 original.h5 --plan repair.json --reverse`,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if j.batch.Into != "" {
-				return j.batch.Arity(cmd, args)
-			}
-			return shell.Arity(1, 2)(cmd, args)
-		},
+		Args: j.batch.ArityOr(1, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := j.batch.Check(cmd); err != nil {
+			if err := j.batch.CheckOne(cmd); err != nil {
 				return err
 			}
 			if j.batch.Into != "" {
 				return j.into(cmd, args)
-			}
-			if j.batch.Many() {
-				return shell.Usagef("-r and --files-from name many sources: --into DIR is required")
 			}
 			if err := j.fix.check(len(args), j); err != nil {
 				return err

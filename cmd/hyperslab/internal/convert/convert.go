@@ -142,12 +142,7 @@ HDF5, and within one format that of the source.
   hyperslab convert waves.b2nd waves.npy --exclude-unsupported
   hyperslab convert waves.npy again.h5:/waves --codec blosc2/zstd
   hyperslab convert --into . --format bcolz waves.npy rose.b2nd`,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if j.batch.Into != "" {
-				return j.batch.Arity(cmd, args)
-			}
-			return shell.Arity(2, 2)(cmd, args)
-		},
+		Args:              j.batch.ArityOr(2, 2),
 		ValidArgsFunction: shell.CompleteAddress,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			j.stdin = cmd.InOrStdin()

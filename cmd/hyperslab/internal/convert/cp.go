@@ -90,22 +90,14 @@ order, and must each be in one part.
   hyperslab cp store.b2z:/g store.b2d:/copy
   hyperslab cp --split :1 --split 1: waves.bcolz part1 part2
   hyperslab cp --join :1 --join 1: part1 part2 joined.bcolz`,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if j.batch.Into != "" {
-				return j.batch.Arity(cmd, args)
-			}
-			return shell.Arity(2, -1)(cmd, args)
-		},
+		Args:              j.batch.ArityOr(2, -1),
 		ValidArgsFunction: shell.CompleteAddress,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := errors.Join(j.pick.Check(), j.batch.Check(cmd)); err != nil {
+			if err := errors.Join(j.pick.Check(), j.batch.CheckOne(cmd)); err != nil {
 				return err
 			}
 			if j.batch.Into != "" {
 				return j.into(cmd, args)
-			}
-			if j.batch.Many() {
-				return shell.Usagef("-r and --files-from name many sources: --into DIR is required")
 			}
 			last := len(args) - 1
 			if j.shards.given() {

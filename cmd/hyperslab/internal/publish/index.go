@@ -56,21 +56,13 @@ strings of variable length, are an error.
 location of that directory's files, for example https://host/data/.` + shell.IntoHelp,
 		Example: `  hyperslab index etopo.h5 -o etopo.index --url https://host/etopo.h5
   hyperslab index etopo.h5 -o etopo.json --kerchunk json`,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if j.batch.Into != "" {
-				return j.batch.Arity(cmd, args)
-			}
-			return shell.Arity(1, 1)(cmd, args)
-		},
+		Args: j.batch.ArityOr(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := j.batch.Check(cmd); err != nil {
+			if err := j.batch.CheckOne(cmd); err != nil {
 				return err
 			}
 			if j.batch.Into != "" {
 				return j.into(cmd, args)
-			}
-			if j.batch.Many() {
-				return shell.Usagef("-r and --files-from name many sources: --into DIR is required")
 			}
 			return j.run(cmd.Context(), args[0])
 		},

@@ -64,6 +64,15 @@ func (b *BatchFlags) Check(cmd *cobra.Command) error {
 	return nil
 }
 
+// CheckOne is Check for a command that takes several sources only with --into.
+func (b *BatchFlags) CheckOne(cmd *cobra.Command) error {
+	err := b.Check(cmd)
+	if err == nil && b.Into == "" && b.Many() {
+		err = Usagef("-r and --files-from name many sources: --into DIR is required")
+	}
+	return err
+}
+
 // Many reports whether the flags name sources in addition to the arguments.
 func (b *BatchFlags) Many() bool { return b.list != "" || b.recursive }
 
@@ -148,6 +157,16 @@ func (b *BatchFlags) Arity(cmd *cobra.Command, args []string) error {
 		return nil
 	}
 	return Arity(1, -1)(cmd, args)
+}
+
+// ArityOr is Arity with --into. Otherwise it requires from least to most arguments.
+func (b *BatchFlags) ArityOr(least, most int) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if b.Into != "" {
+			return b.Arity(cmd, args)
+		}
+		return Arity(least, most)(cmd, args)
+	}
 }
 
 // Batch calls do for each source. For several sources it ends with a line that counts the

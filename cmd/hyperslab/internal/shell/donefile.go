@@ -153,7 +153,8 @@ func openDone(ctx context.Context, dir, options string, dry bool) (_ *doneFile, 
 	return d, nil
 }
 
-// read reads the record. It ignores the end of a line that was cut by a crash.
+// read reads the record. It ignores a line without an end, which a crash or a full disk cut. It
+// ends that line, so that the next one is separate.
 func (d *doneFile) read(name string) error {
 	f, err := os.Open(name)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -162,10 +163,11 @@ func (d *doneFile) read(name string) error {
 	if err != nil {
 		return err
 	}
-	lines := bufio.NewReaderSize(f, 1<<16)
+	lines, cut := bufio.NewReaderSize(f, 1<<16), false
 	for err == nil {
 		var line []byte
 		if line, err = lines.ReadBytes('\n'); err != nil {
+			cut = len(line) > 0
 			break
 		}
 		r := new(doneRecord)
@@ -175,6 +177,9 @@ func (d *doneFile) read(name string) error {
 	}
 	if errors.Is(err, io.EOF) {
 		err = nil
+	}
+	if err == nil && cut && d.f != nil {
+		_, err = d.f.WriteString("\n")
 	}
 	return errors.Join(err, f.Close())
 }

@@ -173,6 +173,13 @@ func TestApp_Into(t *testing.T) {
 		_, totals, _, err := intoTest(t, into("cut"), 1, write)
 		require.NoError(t, err)
 		require.EqualValues(t, 20, totals.Before, "the line before the target was written is enough")
+		require.NoError(t, os.WriteFile(record, b[:len(b)-9], 0o666))
+		kill(t, []string{"--into", "cut", "in/03", "--existing", "replace"}, func(w *Work) error {
+			return os.WriteFile(w.Target, []byte("replaced"), 0o666)
+		})
+		_, totals, _, err = intoTest(t, into("cut"), 1, write)
+		require.NoError(t, err, "the first line after the cut one counts")
+		require.EqualValues(t, 20, totals.Before)
 	})
 	t.Run("first failure", func(t *testing.T) {
 		failed := errors.New("failed")
