@@ -70,6 +70,12 @@ func (b *backend) readStored(ctx context.Context, dst []byte, r ndarray.Region, 
 		b.toNative(dst)
 		return err
 	}
+	return b.readSlabs(ctx, dst, r)
+}
+
+// readSlabs reads elements by libhdf5, in parts that end at chunks. It is apart from readStored,
+// because its loop moves its variables to the heap.
+func (b *backend) readSlabs(ctx context.Context, dst []byte, r ndarray.Region) error {
 	for box := range grid.Slabs(b.meta.ChunkShape, b.meta.DType.Size, grid.Box(r)) {
 		s := ndarray.Region(box)
 		if err := ctx.Err(); err != nil {
