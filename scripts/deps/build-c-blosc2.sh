@@ -13,6 +13,11 @@ bound='offset > INT64_MAX - header_len || offset > cbytes - BLOSC_EXTENDED_HEADE
 [[ $(grep -cF "if ($bound) {" "$src/blosc/frame.c") == 1 ]] || { echo "error: the bound of offsets is not in frame.c"; exit 1; }
 sed -i "s/if ($bound) {/if (!frame->sframe \&\& ($bound)) {/" "$src/blosc/frame.c"
 
+# 3.3.2 (and 3.3.5) copies the dictionary of LZ4 within the chunk by memcpy, although the two places overlap.
+copy='memcpy(context->dict_buffer, samples_buffer, (size_t)dict_actual_size);'
+[[ $(grep -cF "$copy" "$src/blosc/blosc2.c") == 3 ]] || { echo "error: the copies of dictionaries are not in blosc2.c"; exit 1; }
+sed -i "s/$copy/${copy/memcpy/memmove}/" "$src/blosc/blosc2.c"
+
 # The library of zfp is C. Its CMake file also asks for a C++ compiler, which a bare machine does not have.
 zfp=$(dirname "$src")/zfp
 project="project(ZFP VERSION \${ZFP_VERSION}"
