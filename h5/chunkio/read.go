@@ -16,6 +16,7 @@ import (
 	"github.com/hyperslab/hyperslab/internal/chunked"
 	"github.com/hyperslab/hyperslab/internal/chunked/budget"
 	"github.com/hyperslab/hyperslab/internal/errs"
+	"github.com/hyperslab/hyperslab/internal/format"
 	"github.com/hyperslab/hyperslab/internal/grid/boxes"
 	"github.com/hyperslab/hyperslab/internal/meter"
 )
@@ -216,9 +217,9 @@ func (r *reader) partOfFile(dst []byte, e entry) error {
 	}
 	r.stats.Partial++
 	r.stats.Direct++
-	file := io.NewSectionReader(set.file, int64(e.address), int64(e.bytes))
+	file := io.NewSectionReader(set.file, format.Size(e.address), format.Size(e.bytes))
 	return r.part(dst, func(to []byte, p filter.Part) error {
-		n, err := set.pipeline.DecodePartAt(to, file, int64(e.bytes), p)
+		n, err := set.pipeline.DecodePartAt(to, file, format.Size(e.bytes), p)
 		r.stats.Stored += n
 		return closed(err)
 	})
@@ -270,7 +271,7 @@ func (r *reader) rowsOfFile(dst []byte, e entry) error {
 	data := grown(&r.data, c.set.chunkBytes)
 	for off, n := range r.rows {
 		row := data[off : off+n]
-		if _, err := c.set.file.ReadAt(row, int64(e.address)+off); err != nil {
+		if _, err := c.set.file.ReadAt(row, format.Size(e.address)+off); err != nil {
 			return closed(err)
 		}
 		r.stats.Stored += n
@@ -332,8 +333,8 @@ func (r *reader) stored() (raw []byte, mask uint32, err error) {
 	if err := set.holds(e); err != nil {
 		return nil, 0, err
 	}
-	raw = grown(&r.raw, int(e.bytes))
-	if _, err := set.file.ReadAt(raw, int64(e.address)); err != nil {
+	raw = grown(&r.raw, int(format.Size(e.bytes)))
+	if _, err := set.file.ReadAt(raw, format.Size(e.address)); err != nil {
 		return nil, 0, closed(err)
 	}
 	r.stats.Direct++

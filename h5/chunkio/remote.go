@@ -11,6 +11,7 @@ import (
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/internal/chunked"
 	"github.com/hyperslab/hyperslab/internal/chunked/readahead"
+	"github.com/hyperslab/hyperslab/internal/format"
 	"github.com/hyperslab/hyperslab/internal/format/h5file"
 	"github.com/hyperslab/hyperslab/internal/grid"
 )
@@ -133,7 +134,7 @@ func (s *dataset) findPart(d *h5.Dataset, start, end []int64) *index {
 		}
 		number := int64(0)
 		for i, at := range k.Offset {
-			number = number*s.grid.Counts[i] + int64(at)/s.info.ChunkShape[i]
+			number = number*s.grid.Counts[i] + format.Size(at)/s.info.ChunkShape[i]
 		}
 		x.sparse[number] = entry{uint64(k.Addr) + uint64(base), k.Size, k.Mask, true}
 	}
@@ -178,17 +179,17 @@ func (c *call) ranges(x *index) readahead.Ranges {
 			}
 			if r.plain(e) && r.some() {
 				for off, n := range r.rows {
-					if !yield(int64(e.address)+off, n) {
+					if !yield(format.Size(e.address)+off, n) {
 						return
 					}
 				}
 				continue
 			}
-			n := int64(e.bytes)
+			n := format.Size(e.bytes)
 			if n > whole && e.mask == 0 && c.set.pipeline.Partial() && !c.set.unfiltered(q) && r.some() {
 				n = chunkHead // the blocks of the region are known after the header was read
 			}
-			if !yield(int64(e.address), n) {
+			if !yield(format.Size(e.address), n) {
 				return
 			}
 		}

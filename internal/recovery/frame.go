@@ -16,6 +16,7 @@ import (
 
 	"github.com/hyperslab/hyperslab/cblosc"
 	"github.com/hyperslab/hyperslab/internal/files/regularfile"
+	"github.com/hyperslab/hyperslab/internal/format"
 	"github.com/hyperslab/hyperslab/internal/format/b2ndmeta"
 	"github.com/hyperslab/hyperslab/internal/format/cframe"
 	"github.com/hyperslab/hyperslab/internal/format/chunk"
@@ -429,10 +430,10 @@ func (f *frame) listFiles(ctx context.Context) error {
 		}
 		digits, ok := strings.CutSuffix(e.Name(), ".chunk")
 		k, err := strconv.ParseUint(digits, 16, 32)
-		if !ok || err != nil || cframe.ChunkFile(cframe.Offset(k)) != e.Name() {
+		if !ok || err != nil || cframe.ChunkFile(cframe.Offset(format.Size(k))) != e.Name() {
 			continue
 		}
-		c, raw, err := f.load(cframe.Offset(k))
+		c, raw, err := f.load(cframe.Offset(format.Size(k)))
 		f.r.seen.more(c.stored)
 		if err != nil || !f.good(c, raw) {
 			f.r.add(finding(Lost, "", "chunk file "+e.Name(), -1, -1, "it does not decode"))

@@ -159,7 +159,7 @@ func (s *source) copy(ctx context.Context, path string) (whole bool, err error) 
 	}
 	for _, b := range t.bad {
 		s.r.Lost++
-		s.r.add(finding(Lost, b.path, "chunk", b.i, int64(b.c.Addr)+c.file.UserBlock(), b.err.Error()))
+		s.r.add(finding(Lost, b.path, "chunk", b.i, format.Size(b.c.Addr)+c.file.UserBlock(), b.err.Error()))
 	}
 	return true, nil
 }
@@ -218,7 +218,7 @@ func contiguousExtent(o *h5file.Object, base int64) (at, end int64) {
 	if hi != 0 {
 		bytes = math.MaxUint64
 	}
-	at = int64(l.Addr) + base
+	at = format.Size(l.Addr) + base
 	return at, endOf(at, bytes)
 }
 
@@ -246,7 +246,7 @@ func (s *source) checkOverlaps(ctx context.Context) error {
 				if err != nil {
 					return err
 				}
-				at := int64(c.Addr) + base
+				at := format.Size(c.Addr) + base
 				all = append(all, extent{at, endOf(at, c.Size), "", c.Offset})
 			}
 		}
@@ -411,7 +411,7 @@ func fillChunk(f *h5.File, path string, c h5file.Chunk, full uint64) (err error)
 	if err != nil {
 		return err
 	}
-	n := int(full)
+	n := int(format.Size(full))
 	values := make([]byte, n)
 	for at := 0; info.Datatype.Plain() && at < n; at += info.Datatype.Size {
 		copy(values[at:], info.Unwritten())
@@ -422,7 +422,7 @@ func fillChunk(f *h5.File, path string, c h5file.Chunk, full uint64) (err error)
 	}
 	at := make([]int64, len(c.Offset))
 	for i, x := range c.Offset {
-		at[i] = int64(x)
+		at[i] = format.Size(x)
 	}
 	return d.WriteChunk(raw, mask, at...)
 }
@@ -783,7 +783,7 @@ func (s *source) open() (*h5file.Object, error) {
 		if root != nil && root.Kind() == h5file.GroupKind {
 			if rerr != nil {
 				s.corrupt = true
-				s.r.note(Lost, "/", "object header", int64(root.Addr)+f.UserBlock(), "%v", rerr)
+				s.r.note(Lost, "/", "object header", format.Size(root.Addr)+f.UserBlock(), "%v", rerr)
 			}
 			return root, nil
 		}

@@ -218,7 +218,7 @@ func (w *chunkWriter) write(ctx context.Context, i int64, c h5file.Chunk) error 
 	}
 	s := w.s
 	note := func(as Certainty, err error) {
-		s.r.add(finding(as, w.at, "chunk", i, int64(c.Addr)+s.file.UserBlock(), err.Error()))
+		s.r.add(finding(as, w.at, "chunk", i, format.Size(c.Addr)+s.file.UserBlock(), err.Error()))
 	}
 	lost := func(err error) {
 		s.r.Lost++

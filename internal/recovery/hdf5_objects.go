@@ -74,7 +74,7 @@ func (s *source) link(ctx context.Context, g *h5.Group, at string, l h5file.Link
 	o, err := s.file.Object(l.Target)
 	if err != nil {
 		s.corrupt = true
-		s.r.note(Lost, at, "object header", int64(l.Target)+s.file.UserBlock(), "%v", err)
+		s.r.note(Lost, at, "object header", format.Size(l.Target)+s.file.UserBlock(), "%v", err)
 		if o != nil && err != o.Err() { // not only an error of one message
 			s.unsure[l.Target] = true
 		}
@@ -174,7 +174,7 @@ func (s *source) create(at string, o *h5file.Object) (*h5.Dataset, error) {
 				return nil, m.Err
 			}
 			for _, f := range e.Files {
-				opts.External = append(opts.External, h5.ExternalFile{Name: f.Name, Offset: int64(f.Offset), Size: int64(f.Size)}) // Unlimited becomes -1
+				opts.External = append(opts.External, h5.ExternalFile{Name: f.Name, Offset: format.Size(f.Offset), Size: unlimited(f.Size)})
 			}
 			break
 		}
@@ -183,7 +183,7 @@ func (s *source) create(at string, o *h5file.Object) (*h5.Dataset, error) {
 		if l.Addr.Defined() && len(space.Dims) > 0 && size > uint64(s.size) {
 			// Chunks of whole rows, because the part of the elements that is in the file is written
 			// row by row, and chunks without elements take no space.
-			for first := range grid.Cut(grid.Whole(h5types.Dataspace(space).Dims), nil, max(grid.ChunkBytes/int64(item), 1)) {
+			for first := range grid.Cut(grid.Whole(h5types.Dataspace(space).Dims), nil, max(grid.ChunkBytes/format.Size(item), 1)) {
 				opts.ChunkShape = first.Shape
 				break
 			}
@@ -238,7 +238,7 @@ func encodable(f h5file.Filter, n uint64) error {
 	}
 	p, err := filter.New(h5types.Filters(&h5file.Pipeline{Filters: []h5file.Filter{f}}), filter.Options{})
 	if err == nil {
-		_, _, err = p.Encode(make([]byte, p.Bound(int(n))), make([]byte, n))
+		_, _, err = p.Encode(make([]byte, p.Bound(int(format.Size(n)))), make([]byte, n))
 	}
 	if errors.Is(err, h5.ErrParam) {
 		return err
@@ -250,7 +250,7 @@ func encodable(f h5file.Filter, n uint64) error {
 func chunkShape(l *h5file.Layout) []int64 {
 	shape := make([]int64, len(l.Dims)-1)
 	for i := range shape {
-		shape[i] = int64(l.Dims[i])
+		shape[i] = format.Size(l.Dims[i])
 	}
 	return shape
 }

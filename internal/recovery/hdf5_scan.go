@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/hyperslab/hyperslab/internal/format"
 	"github.com/hyperslab/hyperslab/internal/format/h5file"
 )
 
@@ -100,7 +101,7 @@ func (s *source) orphans(ctx context.Context) error {
 	return nil
 }
 
-func (s *source) place(o *h5file.Object) int64 { return int64(o.Addr) + s.file.UserBlock() }
+func (s *source) place(o *h5file.Object) int64 { return format.Size(o.Addr) + s.file.UserBlock() }
 
 // empty reports whether a group has no readable link.
 func empty(o *h5file.Object) bool {

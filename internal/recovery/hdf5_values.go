@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 
 	"github.com/hyperslab/hyperslab/h5"
@@ -236,10 +237,18 @@ func selection(s h5file.Selection) (h5.Selection, error) {
 	return nil, fmt.Errorf("%w: a selection without elements", errors.ErrUnsupported)
 }
 
+// unlimited returns a size, or -1 if it is the number that means no limit.
+func unlimited(n uint64) int64 {
+	if n == math.MaxUint64 {
+		return -1
+	}
+	return format.Size(n)
+}
+
 func ints(v []uint64) []int64 {
 	out := make([]int64, len(v))
 	for i, x := range v {
-		out[i] = int64(x) // Unlimited becomes -1
+		out[i] = unlimited(x)
 	}
 	return out
 }

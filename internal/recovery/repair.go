@@ -230,7 +230,7 @@ func (p *planner) elements(f *h5file.File, o *h5file.Object) {
 				p.used = math.MaxInt64 // the end of the chunks is unknown
 				continue
 			}
-			p.use(endOf(int64(c.Addr)+f.UserBlock(), c.Size))
+			p.use(endOf(format.Size(c.Addr)+f.UserBlock(), c.Size))
 		}
 	}
 }
@@ -258,7 +258,7 @@ const flagsAt = 11
 func (p *planner) end(f *h5file.File) error {
 	sb := f.Superblock()
 	base := f.UserBlock()
-	stored := int64(sb.EndOfFile-sb.Base) + base
+	stored := format.Size(sb.EndOfFile-sb.Base) + base
 	valid := sb.EndOfFile.Defined() && sb.EndOfFile >= sb.Base && stored >= p.used && stored <= p.size
 	if valid || p.used > p.size || sb.EndAt < 0 {
 		return nil

@@ -313,7 +313,7 @@ func (d *dataset) tasks() int64 {
 	if d.layout.Class == h5file.Chunked {
 		return int64(d.decoded)
 	}
-	return grid.DivUp(int64(d.end-d.start), piece)
+	return grid.DivUp(format.Size(d.end-d.start), piece)
 }
 
 func (d *dataset) close() error { return nil } // h5File closes the file
@@ -324,7 +324,7 @@ func (d *dataset) place(i int64) Finding {
 	if d.layout.Class == h5file.Chunked {
 		at = d.chunks[i].Addr
 		for _, x := range d.chunks[i].Offset {
-			p.Coords = append(p.Coords, int64(x))
+			p.Coords = append(p.Coords, format.Size(x))
 		}
 	} else {
 		p.What, p.Chunk = "elements", -1
@@ -337,7 +337,7 @@ func (d *dataset) place(i int64) Finding {
 
 func (d *dataset) check(_ context.Context, i int64, s *scratch) (r result, err error) {
 	if d.layout.Class != h5file.Chunked {
-		n := min(piece, int64(d.end-d.start)-i*piece)
+		n := min(piece, format.Size(d.end-d.start)-i*piece)
 		if err := d.read(sized(&s.raw, n), d.start+h5file.Addr(i*piece)); err != nil {
 			return r, err
 		}
@@ -385,12 +385,12 @@ func (d *dataset) check(_ context.Context, i int64, s *scratch) (r result, err e
 // cut explains the error of a chunk that is stored without its elements after the edge of the
 // dataset, as some writers do. err is the error of decoding it.
 func (d *dataset) cut(c h5file.Chunk, s *scratch, err error) error {
-	n := int64(d.layout.Dims[len(d.dims)]) // bytes of an element
+	n := format.Size(d.layout.Dims[len(d.dims)]) // bytes of an element
 	for i, x := range c.Offset {
 		if x >= d.dims[i] {
 			return err
 		}
-		n *= int64(min(d.layout.Dims[i], d.dims[i]-x))
+		n *= format.Size(min(d.layout.Dims[i], d.dims[i]-x))
 	}
 	if n >= d.full || d.pipeline.Decode(sized(&s.data, n), s.raw, c.Mask) != nil {
 		return err
@@ -429,7 +429,7 @@ func (d *dataset) byLibrary(c h5file.Chunk, s *scratch) (n int64, err error) {
 	if !d.libs {
 		return 0, d.why
 	}
-	if err := h5check.LongEnough(d.filters, c.Mask, s.raw, int(d.layout.Dims[len(d.layout.Dims)-1]), int(d.full)); err != nil {
+	if err := h5check.LongEnough(d.filters, c.Mask, s.raw, int(format.Size(d.layout.Dims[len(d.layout.Dims)-1])), int(d.full)); err != nil {
 		return 0, err
 	}
 	lib, err := d.openLibrary()
@@ -452,8 +452,8 @@ func (d *dataset) byLibrary(c h5file.Chunk, s *scratch) (n int64, err error) {
 			return 0, nil // the chunk is outside the dataset, and libhdf5 does not read it
 		}
 		count := min(d.layout.Dims[i], d.dims[i]-x)
-		region.Start, region.Count = append(region.Start, int64(x)), append(region.Count, int64(count))
-		n *= int64(count)
+		region.Start, region.Count = append(region.Start, int64(x)), append(region.Count, format.Size(count))
+		n *= format.Size(count)
 	}
 	if !info.Datatype.Plain() {
 		return 0, fmt.Errorf("%w: %w", errors.ErrUnsupported, d.why)

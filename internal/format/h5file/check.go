@@ -451,7 +451,7 @@ func (c *checker) chunkValues(o *Object, l *Layout, t *Datatype, k Chunk, full u
 		return &format.Error{Format: formatName, What: "chunk", Offset: c.f.place(k.Addr), Got: fmt.Sprintf("%d bytes", full), Want: fmt.Sprintf("at most %d", c.f.limits.Structure), Err: format.ErrLimit}
 	}
 	at := c.f.position(k.Addr)
-	b, err := c.bytes("chunk", at, int64(k.Size), 0)
+	b, err := c.bytes("chunk", at, format.Size(k.Size), 0)
 	if err != nil {
 		return err
 	}
@@ -495,7 +495,7 @@ func (c *checker) longEnough(pl *Pipeline, k Chunk, at int64, element, full uint
 	if c.left -= int64(min(full, uint64(c.f.limits.Structure))); c.left < 0 {
 		return &format.Error{Format: formatName, What: what, Offset: at, Got: "more bytes after decoding than the file has many times over", Want: "fewer", Err: format.ErrLimit}
 	}
-	b, err := c.bytes("chunk", at, int64(k.Size), 0)
+	b, err := c.bytes("chunk", at, format.Size(k.Size), 0)
 	if err != nil {
 		return err
 	}

@@ -62,7 +62,7 @@ func inflate(b []byte, most uint64) ([]byte, error) {
 		return nil, fail(err)
 	}
 	var out bytes.Buffer
-	n, err := io.Copy(&out, io.LimitReader(z, int64(most)+1))
+	n, err := io.Copy(&out, io.LimitReader(z, format.Size(most)+1))
 	if err != nil {
 		return nil, fail(err)
 	}

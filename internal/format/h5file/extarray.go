@@ -269,7 +269,7 @@ func (e *extensible) secondary(a Addr, first, blocks, elems uint64) bool {
 		r.note(r.corrupt("extensible array secondary block", a, fmt.Sprintf("%d data blocks of %d elements", blocks, elems), "a block inside the file"))
 		return true
 	}
-	p := r.part("extensible array secondary block", a, int64(uint64(10+o+e.offsetSize)+blocks*bitmapSize+blocks*uint64(o)))
+	p := r.part("extensible array secondary block", a, format.Size(uint64(10+o+e.offsetSize)+blocks*bitmapSize+blocks*uint64(o)))
 	if !p.signature("EASB") {
 		r.note(p.done())
 		return true
@@ -284,7 +284,7 @@ func (e *extensible) secondary(a Addr, first, blocks, elems uint64) bool {
 	err := p.done()
 	r.note(err)
 	defer e.below(err)()
-	r.hint(e.wanted(addrs, first, elems), int64(min(elems, pageElems))*int64(e.elem))
+	r.hint(e.wanted(addrs, first, elems), format.Size(min(elems, pageElems))*int64(e.elem))
 	for i, a := range addrs {
 		var pages *pageMap
 		if bitmapSize > 0 {
@@ -331,7 +331,7 @@ func (e *extensible) dataBlock(a Addr, first, elems uint64, pages *pageMap) bool
 	if !e.within(first, elems) {
 		return true
 	}
-	p := r.part("extensible array data block", a, int64(size))
+	p := r.part("extensible array data block", a, format.Size(size))
 	if !p.signature("EADB") {
 		r.note(p.done())
 		return true
@@ -357,7 +357,7 @@ func (e *extensible) dataBlock(a Addr, first, elems uint64, pages *pageMap) bool
 			break
 		}
 		if bit(pages.bits, pages.first+i) && e.within(first+i*n, n) {
-			q := r.part("extensible array data block page", at, int64(n*uint64(e.elem)+4))
+			q := r.part("extensible array data block page", at, format.Size(n*uint64(e.elem)+4))
 			list := e.elements(q, first+i*n, n)
 			q.checksum()
 			err := q.done()
@@ -374,7 +374,7 @@ func (e *extensible) dataBlock(a Addr, first, elems uint64, pages *pageMap) bool
 // that was set.
 func (e *extensible) elements(p *part, first, n uint64) (list []Chunk) {
 	for i := uint64(0); i < n && p.ok(); i++ {
-		end := p.group("element", int(first+i))
+		end := p.group("element", int(format.Size(first+i)))
 		c := e.x.element(p)
 		end()
 		if !p.ok() || !c.Addr.Defined() || first+i >= e.maxIndex {

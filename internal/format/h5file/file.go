@@ -145,16 +145,16 @@ func (f *File) Unclosed() (end int64, unclosed bool) {
 		return 0, false
 	}
 	end = f.end()
-	complete := f.space.EOA.Defined() && int64(f.space.EOA)+f.base <= end
+	complete := f.space.EOA.Defined() && format.Size(f.space.EOA)+f.base <= end
 	for _, a := range f.space.Managers {
-		complete = complete && (!a.Defined() || int64(a)+f.base+s.managerSize() <= end)
+		complete = complete && (!a.Defined() || format.Size(a)+f.base+s.managerSize() <= end)
 	}
 	return end, !complete && end >= 0 && end < f.size
 }
 
 // end returns the stored end of the file in bytes from its start. It corrects the stored base
 // address.
-func (f *File) end() int64 { return int64(f.super.EndOfFile-f.super.Base) + f.base }
+func (f *File) end() int64 { return format.Size(f.super.EndOfFile-f.super.Base) + f.base }
 
 // Root reads the header of the root group. Like Object, it returns the readable part also with an
 // error.

@@ -5,6 +5,7 @@ package h5file
 import (
 	"fmt"
 
+	"github.com/hyperslab/hyperslab/internal/format"
 	"github.com/hyperslab/hyperslab/internal/grid"
 )
 
@@ -59,7 +60,7 @@ func (x *chunkIndex) fixedBlock(a Addr, n, pageElems uint64, counts []uint64) bo
 	if pages > 0 {
 		bytes = head + grid.DivUp(pages, 8) + 4
 	}
-	p := r.part("fixed array data block", a, int64(bytes))
+	p := r.part("fixed array data block", a, format.Size(bytes))
 	if !p.signature("FADB") {
 		r.note(p.done())
 		return true
@@ -77,7 +78,7 @@ func (x *chunkIndex) fixedBlock(a Addr, n, pageElems uint64, counts []uint64) bo
 		r.note(err)
 		return x.give(list, err)
 	}
-	bitmap := p.bytes("page bitmap", int(grid.DivUp(pages, 8)))
+	bitmap := p.bytes("page bitmap", int(format.Size(grid.DivUp(pages, 8))))
 	bad := p.err
 	p.checksum()
 	if err := p.done(); err != nil {
@@ -94,14 +95,14 @@ func (x *chunkIndex) fixedBlock(a Addr, n, pageElems uint64, counts []uint64) bo
 			wanted = append(wanted, at+Addr(i*(pageElems*size+4)))
 		}
 	}
-	r.hint(wanted, int64(pageElems*size+4))
+	r.hint(wanted, format.Size(pageElems*size+4))
 	for i := range pages {
 		if uint64(r.f.position(at)) > uint64(r.f.size) {
 			break
 		}
 		k := min(pageElems, n-i*pageElems)
 		if bit(bitmap, i) && x.box.within(i*pageElems, k, counts) {
-			q := r.part("fixed array data block page", at, int64(k*size+4))
+			q := r.part("fixed array data block page", at, format.Size(k*size+4))
 			list := x.elements(q, i*pageElems, k, counts)
 			q.checksum()
 			err := q.done()
@@ -121,7 +122,7 @@ func bit(b []byte, i uint64) bool { return i/8 < uint64(len(b)) && b[i/8]>>(7-i%
 // returns the stored chunks.
 func (x *chunkIndex) elements(p *part, first, n uint64, counts []uint64) (list []Chunk) {
 	for i := uint64(0); i < n && p.ok(); i++ {
-		end := p.group("element", int(first+i))
+		end := p.group("element", int(format.Size(first+i)))
 		c := x.element(p)
 		end()
 		if !p.ok() || !c.Addr.Defined() {

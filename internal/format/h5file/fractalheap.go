@@ -6,6 +6,8 @@ package h5file
 import (
 	"fmt"
 	"math/bits"
+
+	"github.com/hyperslab/hyperslab/internal/format"
 )
 
 // FractalHeap is the header of a fractal heap.
@@ -215,7 +217,7 @@ func (r *reader) readIndirect(h *FractalHeap, a Addr, offset uint64, rows int) (
 	for i, e := range b.entries {
 		next[i] = e.addr
 	}
-	r.hint(next, int64(h.StartSize))
+	r.hint(next, format.Size(h.StartSize))
 	return b, nil
 }
 
@@ -269,7 +271,7 @@ func (r *reader) readDirect(h *FractalHeap, e heapEntry, offset, size uint64) (h
 	if p.decoded && p.field != nil {
 		// The length is that in the file.
 		err := p.err
-		p.field.Length = int64(stored)
+		p.field.Length = format.Size(stored)
 		r.annotated(*p.field)
 		if err == nil {
 			h.blocks[offset] = b
@@ -334,11 +336,11 @@ func (r *reader) block(h *FractalHeap, offset uint64) (heapBlock, uint64, error)
 // (H5HF__dtable_lookup).
 func (h *FractalHeap) find(offset uint64) (row, col int) {
 	if first := h.StartSize * uint64(h.Width); offset < first {
-		return 0, int(offset / h.StartSize)
+		return 0, int(format.Size(offset / h.StartSize))
 	}
 	high := log2(offset)
 	row = high - log2(h.StartSize*uint64(h.Width)) + 1
-	return row, int((offset - 1<<high) / h.rowSize(row))
+	return row, int(format.Size((offset - 1<<high) / h.rowSize(row)))
 }
 
 // heapBlocks reads all blocks of the heap and records errors.

@@ -125,7 +125,7 @@ func (f *File) position(a Addr) int64 {
 				if uint64(a-s.Start) > uint64(s.Size) {
 					return -1
 				}
-				return s.At + int64(a-s.Start)
+				return s.At + format.Size(a-s.Start)
 			}
 		}
 		return -1

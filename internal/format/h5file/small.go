@@ -5,6 +5,7 @@ package h5file
 
 import (
 	"fmt"
+	"math"
 	"strings"
 	"time"
 
@@ -31,7 +32,7 @@ func (p *part) linkInfo() *LinkInfo {
 	l.OrderTracked, l.OrderIndexed = flags&1 != 0, flags&2 != 0
 	if l.OrderTracked {
 		l.MaxOrder = p.u64("maximum creation index")
-		p.check(int64(l.MaxOrder) >= 0, l.MaxOrder, "less than 2^63")
+		p.check(l.MaxOrder <= math.MaxInt64, l.MaxOrder, "less than 2^63")
 	}
 	l.Heap = p.addr("fractal heap address")
 	l.NameIndex = p.addr("address of v2 B-tree for name index")

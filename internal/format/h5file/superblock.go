@@ -178,7 +178,7 @@ func (r *reader) superblock2(p *part, s *Superblock) {
 
 func (r *reader) baseAddress(p *part, s *Superblock) {
 	s.Base = p.addr("base address")
-	if int64(s.Base) != r.f.base {
+	if format.Size(s.Base) != r.f.base {
 		p.mean("the superblock is at %d, which replaces it", r.f.base)
 	}
 }
