@@ -42,6 +42,12 @@ type TreeOptions struct {
 	// that array; *workers begins as Workers.
 	Adjust func(path string, m ndarray.Meta, spec *ndarray.Spec, workers *int) error
 
+	// View returns an array that shows the array at a path of the source in another form, for
+	// example its numbers with another type, or a itself. It takes a over, and the result closes a.
+	// Tables of python-blosc2 that are copied byte for byte are not shown. Nil: arrays stay as they
+	// are.
+	View func(path string, a *ndarray.Array) (*ndarray.Array, error)
+
 	// Strings selects the type that replaces a type of strings that the target lacks. "" and "auto"
 	// replace strings of variable length by U (UTF-8) or S (ASCII) of the smallest size, and U in
 	// HDF5 by UTF-8 of variable length. "fixed" stores all strings in HDF5 with a fixed size too.
@@ -137,7 +143,7 @@ func CopyTree(ctx context.Context, dst string, src *Tree, o *TreeOptions) (TreeS
 func (o TreeOptions) internal() *treecopy.Options {
 	x := &treecopy.Options{
 		DryRun: o.DryRun, Overwrite: o.Overwrite, Lock: o.Lock, Exclude: o.Exclude, SkipUnreadable: o.SkipUnreadable, Adjust: o.Adjust,
-		Strings: o.Strings, Format: string(o.Format), Table: o.Table, Workers: o.Workers, Memory: o.Memory, Progress: o.Progress,
+		View: o.View, Strings: o.Strings, Format: string(o.Format), Table: o.Table, Workers: o.Workers, Memory: o.Memory, Progress: o.Progress,
 	}
 	if o.Accept != nil {
 		x.Accept = func(p treecopy.Problem) bool { return o.Accept(Problem(p)) }

@@ -68,7 +68,7 @@ func (p *Plan) commitOnce(ctx context.Context, o *WorkOptions) (again bool, err 
 			return again, err
 		}
 	}
-	src, attrs, err := p.open(ctx)
+	src, err := p.open(ctx)
 	if err != nil {
 		return again, err
 	}
@@ -77,21 +77,47 @@ func (p *Plan) commitOnce(ctx context.Context, o *WorkOptions) (again bool, err 
 	case again && operations[p.Operation]:
 		// A cluster repeats a Commit that was stopped when it removed the files of the plan, or
 		// later.
-		err = p.published(ctx, src, o)
+		err = p.published(ctx, src.Array, o)
 	case again:
 		err = p.concluded(ctx)
 	case operations[p.Operation]:
-		err = p.publish(ctx, s, receipts, src, attrs, o)
+		err = p.publish(ctx, s, receipts, src, o)
 	default:
 		err = p.conclude(ctx, src.DType(), receipts)
 	}
 	if err == nil && again {
 		s, err = p.store(o.TempDir)
 	}
+	if err == nil && o.Changed != nil {
+		err = p.reportChanged(ctx, s, receipts, src, o)
+	}
 	if err != nil {
 		return again, err
 	}
 	return again, s.removeAll(ctx)
+}
+
+// reportChanged calls WorkOptions.Changed with the sums of the receipts of the first stage, which
+// converts the elements. Without receipts, because an earlier Commit removed them, the comparison
+// with the target has converted all elements again.
+func (p *Plan) reportChanged(ctx context.Context, s store, receipts map[int64]*receipt, src *source, o *WorkOptions) error {
+	if receipts == nil || p.Target.DType == "" {
+		o.Changed(src.changed())
+		return nil
+	}
+	rounded, clipped := int64(0), int64(0)
+	for shard := range p.Stages[0].Shards {
+		r := receipts[shard]
+		if len(p.Stages) > 1 {
+			var err error
+			if r, err = p.receipt(ctx, s, 1, shard); err != nil {
+				return err
+			}
+		}
+		rounded, clipped = rounded+r.Rounded, clipped+r.Clipped
+	}
+	o.Changed(rounded, clipped)
+	return nil
 }
 
 // mostListed is the number of shards in the message of ErrIncomplete.
@@ -149,18 +175,18 @@ func (p *Plan) receipts(ctx context.Context, s store) (map[int64]*receipt, error
 }
 
 // publish creates the target array from the parts.
-func (p *Plan) publish(ctx context.Context, s store, receipts map[int64]*receipt, src *ndarray.Array, attrs ndarray.Attrs, o *WorkOptions) (err error) {
+func (p *Plan) publish(ctx context.Context, s store, receipts map[int64]*receipt, src *source, o *WorkOptions) (err error) {
 	at, err := locate.Parse(p.Target.Location)
 	if err != nil {
 		return err
 	}
 	if err := p.vacant(ctx); errors.Is(err, ndarray.ErrExists) && p.present(ctx) {
-		return p.published(ctx, src, o) // an earlier Commit was stopped
+		return p.published(ctx, src.Array, o) // an earlier Commit was stopped
 	} else if err != nil && !errors.Is(err, ndarray.ErrExists) {
 		return err
 	}
 	spec := p.spec(src.Meta())
-	if spec.Attrs, err = p.attributes(attrs); err != nil {
+	if spec.Attrs, err = p.attributes(src.attrs); err != nil {
 		return err
 	}
 	remote := urlfile.IsURL(at.File)
@@ -182,7 +208,7 @@ func (p *Plan) publish(ctx context.Context, s store, receipts map[int64]*receipt
 		err = p.upload(ctx, at.File, url)
 	}
 	if errors.Is(err, fs.ErrExist) && p.present(ctx) { // a concurrent Commit was faster
-		return p.published(ctx, src, o)
+		return p.published(ctx, src.Array, o)
 	}
 	return err
 }

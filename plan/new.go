@@ -15,6 +15,7 @@ import (
 	"github.com/hyperslab/hyperslab/internal/grid"
 	"github.com/hyperslab/hyperslab/internal/location/locate"
 	"github.com/hyperslab/hyperslab/internal/location/urlfile"
+	"github.com/hyperslab/hyperslab/internal/tree/numberview"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/b2nd"
 	"github.com/hyperslab/hyperslab/ndarray/hdf5"
@@ -53,9 +54,15 @@ const tooOften = 3
 // Options are the options of New. Nil means the zero value.
 type Options struct {
 	// Spec describes the target array: chunks, compression, fill value, dimension names, maximum
-	// shape and attributes. Its shape and element type must be those of the source. Nil: those of
-	// the source, as far as the format of the target can represent them.
+	// shape and attributes. Its shape must be that of the source. Its element type may be another
+	// type of numbers that ndarray.Convert accepts, to which the elements are then converted. Nil:
+	// those of the source, as far as the format of the target can represent them.
 	Spec *ndarray.Spec
+
+	// Round and Clip allow a conversion to change values that the type of Spec cannot represent:
+	// to the nearest value, and to the minimum or maximum. Otherwise Plan.Work returns
+	// ndarray.ErrValue for them.
+	Round, Clip bool
 
 	Format hyperslab.Format // of the target; default: by the extension of its name
 	Sparse bool             // a b2nd target is a directory with a file for each chunk
@@ -159,6 +166,17 @@ func newPlan(ctx context.Context, operation, src, dst string, options *Options) 
 	if p.Source, err = identify(ctx, src, m, attrs); err != nil {
 		return nil, err
 	}
+	if writes {
+		view, err := p.retype(a, &o)
+		if err != nil {
+			return nil, err
+		}
+		if m = view.Meta(); view != a {
+			if attrs, err = view.Attrs(ctx); err != nil && !errors.Is(err, errors.ErrUnsupported) {
+				return nil, err
+			}
+		}
+	}
 	chunks := o.Chunks
 	if writes {
 		spec, err := target(&p.Target, to, m, attrs, &o)
@@ -184,6 +202,23 @@ func newPlan(ctx context.Context, operation, src, dst string, options *Options) 
 		return nil, err
 	}
 	return p, p.check()
+}
+
+// retype sets the element type of the target, if it is another one than that of the source, and
+// returns the source with that type.
+func (p *Plan) retype(a *ndarray.Array, o *Options) (*ndarray.Array, error) {
+	if o.Spec == nil || o.Spec.DType.Equal(a.DType()) {
+		if o.Round || o.Clip {
+			return nil, fmt.Errorf("%w: Round or Clip without another element type of Spec", ndarray.ErrParam)
+		}
+		return a, nil
+	}
+	c := &numberview.Conversion{To: o.Spec.DType, Round: o.Round, Clip: o.Clip}
+	if c.Fits(a.DType()) != nil {
+		return a, nil // target returns the error
+	}
+	p.Target.DType, p.Target.Round, p.Target.Clip = c.To.String(), c.Round, c.Clip
+	return c.View(a, false)
 }
 
 func cmpShape(a, b []int64) []int64 {

@@ -18,7 +18,7 @@ import (
 )
 
 // schema identifies the JSON form of a Plan.
-const schema = "hyperslab.plan/2"
+const schema = "hyperslab.plan/3"
 
 // mostBytes is the maximum size of a plan and of a receipt as JSON.
 const mostBytes = 16 << 20
@@ -70,6 +70,12 @@ type Target struct {
 	Filters    []string `json:"filters"`
 	Comment    string   `json:"comment"`
 	Attributes []string `json:"attributes"` // names of the attributes that are copied
+
+	// DType is the element type to which numbers are converted, "" for that of the source. A value
+	// that it cannot represent is an error, unless it is rounded or clipped.
+	DType string `json:"dtype"`
+	Round bool   `json:"round"` // to the nearest value, ties to even
+	Clip  bool   `json:"clip"`  // to the minimum or maximum of the type
 }
 
 // Stage is a division of the array into shards, which are boxes in row-major order.

@@ -22,6 +22,7 @@ import (
 	"github.com/hyperslab/hyperslab/internal/format/cframe"
 	"github.com/hyperslab/hyperslab/internal/location/locate"
 	"github.com/hyperslab/hyperslab/internal/location/urlfile"
+	"github.com/hyperslab/hyperslab/internal/tree/numberview"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -173,8 +174,42 @@ func isS3(url string) bool { return strings.HasPrefix(strings.ToLower(url), "s3:
 // untyped reports whether arrays of a format may store no element type.
 func untyped(format string) bool { return format == string(hyperslab.Caterva) || format == "frame" }
 
+// source is an open source as the target stores it.
+type source struct {
+	*ndarray.Array
+	attrs   ndarray.Attrs
+	changes *numberview.Conversion // nil: the element type is that of the source
+}
+
+// changed returns the numbers of elements that the conversion has changed.
+func (s *source) changed() (rounded, clipped int64) {
+	if s.changes == nil {
+		return 0, 0
+	}
+	return s.changes.Changes()
+}
+
 // open opens the source and checks that it is the one of the plan.
-func (p *Plan) open(ctx context.Context) (_ *ndarray.Array, attrs ndarray.Attrs, err error) {
+func (p *Plan) open(ctx context.Context) (*source, error) {
+	a, attrs, err := p.openStored(ctx)
+	if err != nil || p.Target.DType == "" {
+		return &source{Array: a, attrs: attrs}, err
+	}
+	s := &source{changes: &numberview.Conversion{Round: p.Target.Round, Clip: p.Target.Clip}}
+	if s.changes.To, err = ndarray.ParseDType(p.Target.DType); err == nil {
+		s.Array, err = s.changes.View(a, true)
+	}
+	if err != nil {
+		return nil, errors.Join(err, a.Close())
+	}
+	if s.attrs, err = s.Attrs(ctx); err != nil && !errors.Is(err, errors.ErrUnsupported) {
+		return nil, errors.Join(err, s.Close())
+	}
+	return s, nil
+}
+
+// openStored opens the source without a conversion of its elements.
+func (p *Plan) openStored(ctx context.Context) (_ *ndarray.Array, attrs ndarray.Attrs, err error) {
 	var o hyperslab.OpenOptions
 	if untyped(p.Source.Format) {
 		if d, err := ndarray.ParseDType(p.Source.DType); err == nil {

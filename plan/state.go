@@ -288,7 +288,7 @@ func (p *Plan) shards() (n int64) {
 }
 
 // receiptSchema identifies the JSON form of a receipt.
-const receiptSchema = "hyperslab.receipt/2"
+const receiptSchema = "hyperslab.receipt/3"
 
 // receipt is the result of a finished shard.
 type receipt struct {
@@ -302,7 +302,11 @@ type receipt struct {
 	Tag    string          `json:"tag"`    // in an object store: ETag, or a digest of the ETags of the chunk files
 	Chunks []int64         `json:"chunks"` // of a sparse target: bytes of each chunk file, or a negative kind of special chunk
 	Result json.RawMessage `json:"result"` // of verify, stats and checksum
-	Digest string          `json:"digest"` // SHA-256 of the other fields
+
+	Rounded int64 `json:"rounded"` // elements that the conversion to another type changed
+	Clipped int64 `json:"clipped"`
+
+	Digest string `json:"digest"` // SHA-256 of the other fields
 }
 
 // receiptName returns the name of a receipt; stages count from 1.

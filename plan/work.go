@@ -20,6 +20,10 @@ type WorkOptions struct {
 	Workers  int                    // goroutines, at most Plan.Workers; default Plan.Workers
 	Progress func(ndarray.Progress) // as in ndarray.CopyOptions; may be nil
 	TempDir  string                 // as in ndarray.CopyOptions, also for parts before an upload
+
+	// Changed is called at the end with the numbers of elements that a conversion of the element
+	// type changed: by Work for a shard that it did, by Commit for all. Nil: it is not called.
+	Changed func(rounded, clipped int64)
 }
 
 // workers returns the number of goroutines. More than those of the plan would need more memory than
@@ -65,13 +69,13 @@ func (p *Plan) work(ctx context.Context, stage int, shard int64, options *WorkOp
 	if _, err := p.receipt(ctx, s, stage, shard); !errors.Is(err, fs.ErrNotExist) {
 		return false, err
 	}
-	src, _, err := p.open(ctx)
+	src, err := p.open(ctx)
 	if err != nil {
 		return false, err
 	}
 	defer cmem.Trim() // the chunk index of the source, before the next shard of this process
 	defer func() { err = errors.Join(err, src.Close()) }()
-	from := src
+	from := src.Array
 	if stage == 2 {
 		if err := p.finished(ctx, s, shard); err != nil {
 			return false, err
@@ -104,7 +108,8 @@ func (p *Plan) work(ctx context.Context, stage int, shard int64, options *WorkOp
 			err = errors.Join(err, s.remove(context.WithoutCancel(ctx), r.Part))
 		}
 	}()
-	again, _, err := p.open(ctx) // a source that changed meanwhile gives a part of both versions
+	r.Rounded, r.Clipped = src.changed()
+	again, _, err := p.openStored(ctx) // a source that changed meanwhile gives a part of both versions
 	if err != nil {
 		return false, err
 	}
@@ -127,6 +132,9 @@ func (p *Plan) work(ctx context.Context, stage int, shard int64, options *WorkOp
 		return false, err
 	}
 	if !errors.Is(err, fs.ErrExist) {
+		if err == nil && o.Changed != nil {
+			o.Changed(r.Rounded, r.Clipped)
+		}
 		return err == nil, err
 	}
 	first, err := p.receipt(ctx, s, stage, shard)

@@ -73,6 +73,7 @@ var layers = []struct {
 	{"internal/testkit/samples", 20, false},
 	{"internal/testkit/pairwise", 20, false},
 	{"internal/tree/textview", 60, false},
+	{"internal/tree/numberview", 60, false},
 	{"internal/testkit", 110, true}, // helpers of tests
 	{"internal/tree/converted", 60, false},
 	{"internal/hdf5/dimscale", 40, false},

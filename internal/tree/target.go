@@ -120,8 +120,9 @@ type Item struct {
 	NotNull  bool   // the array has a bool for each row of the source: false for a null one
 	Column   string // name in the schema of a CTable
 
-	KeepsType bool // of an array of HDF5 that is copied to HDF5: the element type does not change
-	AsStored  bool // ndarray does not have the element type
+	Retyped   []ndarray.Attr // of an array of HDF5 that is copied to HDF5: attributes with another type than in the source
+	KeepsType bool           // of an array of HDF5 that is copied to HDF5: the element type does not change
+	AsStored  bool           // ndarray does not have the element type
 }
 
 // Plan are the objects that a copy creates. Parents precede their children.

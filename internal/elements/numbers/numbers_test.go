@@ -95,3 +95,69 @@ func TestFormat_Load_nan(t *testing.T) {
 		require.Equal(t, tt.want, strconv.FormatUint(math.Float64bits(got), 16))
 	}
 }
+
+// TestNearest compares each value with the nearest one that exact arithmetic finds.
+func TestNearest(t *testing.T) {
+	kinds := rapid.Map(rapid.IntRange(0, int(numbers.Float64)), func(k int) numbers.Kind { return numbers.Kind(k) })
+	bytes := rapid.SampledFrom([]byte{0, 1, 0x3f, 0x43, 0x7e, 0x7f, 0x80, 0xbf, 0xc3, 0xef, 0xff})
+	rapid.Check(t, func(t *rapid.T) {
+		from, to := kinds.Draw(t, "from"), kinds.Draw(t, "to")
+		src := rapid.SliceOfN(rapid.OneOf(rapid.Byte(), bytes), from.Size(), from.Size()).Draw(t, "element")
+		r := numbers.Rules{Round: rapid.Bool().Draw(t, "round"), Clip: rapid.Bool().Draw(t, "clip")}
+		dst := make([]byte, to.Size())
+		c, bad := numbers.Nearest(dst, to, src, from, r)
+		if same := numbers.LoopOf(to, from)(make([]byte, to.Size()), src); same {
+			require.Equal(t, -1, bad)
+			require.Zero(t, c)
+			return
+		}
+		require.LessOrEqual(t, c.Rounded+c.Clipped, int64(1))
+		require.Equal(t, bad == -1, c.Rounded+c.Clipped == 1)
+		if !r.Round && !r.Clip {
+			require.Zero(t, bad)
+			return
+		}
+		if bad >= 0 {
+			return
+		}
+		x, y := value(from, src), value(to, dst)
+		require.NotNil(t, y, "a changed value is finite")
+		if x == nil { // an infinity
+			require.Equal(t, int64(1), c.Clipped)
+			return
+		}
+		// No neighbour of the result is nearer.
+		distance := func(v *big.Float) *big.Float { d := new(big.Float).Sub(v, x); return d.Abs(d) }
+		for _, step := range []int{-1, 1} {
+			next := neighbour(to, dst, step)
+			if v := value(to, next); v != nil {
+				require.LessOrEqual(t, distance(y).Cmp(distance(v)), 0, "%v: got %v, %v is nearer", x, y, v)
+			}
+		}
+	})
+}
+
+// neighbour returns the next value of a kind above or below a number, or the number itself at the
+// end of the range.
+func neighbour(k numbers.Kind, b []byte, step int) []byte {
+	out := make([]byte, len(b))
+	switch {
+	case k == numbers.Float32:
+		v := math.Float32frombits(binary.NativeEndian.Uint32(b))
+		binary.NativeEndian.PutUint32(out, math.Float32bits(math.Nextafter32(v, float32(math.Inf(step)))))
+		return out
+	case k == numbers.Float64:
+		v := math.Float64frombits(binary.NativeEndian.Uint64(b))
+		binary.NativeEndian.PutUint64(out, math.Float64bits(math.Nextafter(v, math.Inf(step))))
+		return out
+	}
+	var wide [8]byte
+	copy(wide[:], b)
+	n := binary.NativeEndian.Uint64(wide[:]) + uint64(step) // a little-endian machine
+	binary.NativeEndian.PutUint64(wide[:], n)
+	copy(out, wide[:])
+	if x, y := value(k, b), value(k, out); (y.Cmp(x) > 0) != (step > 0) {
+		copy(out, b)
+	}
+	return out
+}

@@ -152,6 +152,52 @@ def read_c2array(path, name):
 READERS["c2array"] = read_c2array
 
 
+def astype(x, d):
+    """x with the values of type d that are nearest: rounded to even, and clipped to the minimum and maximum."""
+    if d.kind in "iub":
+        lo, hi = (0, 1) if d.kind == "b" else (int(np.iinfo(d).min), int(np.iinfo(d).max))
+        if x.dtype.kind == "f":
+            x = [lo if v < lo else hi if v > hi else int(v) for v in np.rint(x.astype("f8")).reshape(-1).tolist()]
+        else:
+            x = [min(max(int(v), lo), hi) for v in x.reshape(-1).tolist()]
+        return np.array(x, "O").astype(d)
+    with np.errstate(over="ignore"):
+        y = x.astype(d)
+    if x.dtype.kind == "f":
+        over = np.isinf(y) & np.isfinite(x)
+        y[over] = np.copysign(np.finfo(d).max, x[over])
+    return y.reshape(-1)
+
+
+def read_cast(path, name):
+    """The elements of a source, after a comparison with a b2nd array of their values as another type.
+
+    name is FORMAT|PATH|NAME of the source, the type, and the counts of rounded and clipped elements.
+    """
+    import blosc2
+    format, source, inner, dtype, changed = name.split("|")
+    r = read(format, source, inner)
+    x = np.frombuffer(r["raw"], np.dtype(r["dtype"]).newbyteorder("=")).reshape(r["shape"])
+    d = np.dtype(dtype)
+    if changed == "refused":
+        if not np.isnan(x).any():
+            raise ValueError("refused without NaN")
+        return r
+    got = np.asarray(blosc2.open(path, mode="r")[()]).reshape(-1)
+    want = astype(np.array(x), d)
+    if got.dtype != d or not np.array_equal(got, want, equal_nan=d.kind == "f"):
+        raise ValueError(f"cast to {d}: got {got[:8]}, want {want[:8]}")
+    if d.kind == "f" and not np.array_equal(np.signbit(got), np.signbit(want)):
+        raise ValueError("signs differ")
+    exact = np.array([a == b or a != a for a, b in zip(x.reshape(-1).tolist(), want.tolist())], bool)
+    if int(changed) != int((~exact).sum()):
+        raise ValueError(f"cast to {d}: got {changed} changed elements, want {(~exact).sum()}")
+    return r
+
+
+READERS["cast"] = read_cast
+
+
 def small(x, nbytes, kinds="biufcS"):
     """Whether an array has at most 256 KiB, and elements that are booleans, numbers or strings of fixed size."""
     return nbytes <= 1 << 18 and x.dtype.kind in kinds and x.dtype.subdtype is None and x.dtype.names is None

@@ -157,7 +157,30 @@ func (n *nativeCopy) write(ctx context.Context, file string) (err error) {
 			n.c.UnreadablePart(from, what, p.Err)
 		}
 	}
-	return n.labelAxes()
+	return errors.Join(n.retype(), n.labelAxes())
+}
+
+// retype writes the attributes again that have another type than in the source.
+func (n *nativeCopy) retype() error {
+	for _, item := range n.c.Plan().Arrays {
+		if len(item.Retyped) == 0 || n.c.LeftOut(item.From) {
+			continue
+		}
+		d, err := n.dst.Root().OpenDataset(item.Path)
+		if err != nil {
+			return fmt.Errorf("%s: %w", item.From, err)
+		}
+		for _, a := range item.Retyped {
+			err = cmp.Or(err, d.DeleteAttribute(a.Name))
+		}
+		if err == nil {
+			err = hdf5.WriteAttrs(d, item.Retyped)
+		}
+		if err = errors.Join(err, d.Close()); err != nil {
+			return fmt.Errorf("%s: attributes of another type: %w", item.From, err)
+		}
+	}
+	return nil
 }
 
 // run copies the tree, or makes a dry run.

@@ -21,7 +21,7 @@ import (
 
 // planArray plans an array: it reads its facts, fits them to the target, and records the changes.
 func (c *copier) planArray(ctx context.Context, item *tree.Item) error {
-	a, err := c.source.Array(ctx, item.From, false)
+	a, viewed, err := c.array(ctx, item.From)
 	if errors.Is(err, errors.ErrUnsupported) { // for example, elements in files that a worker cannot open
 		c.Unreadable(item.From, "array", err)
 		return nil
@@ -30,6 +30,9 @@ func (c *copier) planArray(ctx context.Context, item *tree.Item) error {
 	if err == nil {
 		f, err = c.facts(ctx, a)
 		err = errors.Join(err, a.Close())
+	}
+	if f.viewed = viewed; viewed && err == nil && c.target.Traits().CopiesAttrs {
+		item.Retyped, err = c.retyped(ctx, item.From)
 	}
 	if err != nil && c.options.SkipUnreadable && tree.Unreadable(err) {
 		c.Unreadable(item.From, "array", err)
@@ -106,7 +109,7 @@ func (c *copier) fit(item *tree.Item, f *arrayFacts) error {
 	if err := c.arrange(item.From, spec.Attrs); err != nil {
 		return err
 	}
-	item.KeepsType = spec.DType.Equal(f.stored)
+	item.KeepsType = spec.DType.Equal(f.stored) && !f.viewed
 	item.Spec, item.Bytes = c.shared(&spec), f.NumElems()*int64(f.DType.Size)
 	c.AddArray(item)
 	return nil

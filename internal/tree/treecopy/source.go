@@ -85,6 +85,7 @@ func (s copySource) properties(at string) (p h5attr.Properties, fill string, err
 type arrayFacts struct {
 	ndarray.Meta
 	stored ndarray.DType // in the source; that of Meta is in the target
+	viewed bool          // Options.View shows the array in another form
 	attrs  ndarray.Attrs
 	nulls  int64
 
@@ -93,6 +94,46 @@ type arrayFacts struct {
 	blocks      []int64
 
 	noText error // the reason why the target cannot store the strings, or nil
+}
+
+// array opens an array of the source as Options.View shows it, and reports whether that is another
+// array.
+func (c *copier) array(ctx context.Context, at string) (a *ndarray.Array, viewed bool, err error) {
+	a, err = c.source.Array(ctx, at, false)
+	if err != nil || c.options.View == nil {
+		return a, false, err
+	}
+	shown, err := c.options.View(at, a)
+	if err != nil {
+		return nil, false, errors.Join(err, a.Close())
+	}
+	return shown, shown != a, nil
+}
+
+// retyped returns the attributes of an array that Options.View shows with another type.
+func (c *copier) retyped(ctx context.Context, at string) (changed []ndarray.Attr, err error) {
+	a, err := c.source.Array(ctx, at, false)
+	if err != nil {
+		return nil, err
+	}
+	before, err := a.Attrs(ctx)
+	shown := a
+	if err == nil {
+		if shown, err = c.options.View(at, a); err != nil {
+			shown = a
+		}
+	}
+	defer func() { err = errors.Join(err, shown.Close()) }()
+	if err != nil {
+		return nil, err
+	}
+	after, err := shown.Attrs(ctx)
+	for i, x := range after.List {
+		if i < len(before.List) && !x.Value.DType.Equal(before.List[i].Value.DType) {
+			changed = append(changed, x)
+		}
+	}
+	return changed, err
 }
 
 // facts reads the facts of an open array.

@@ -22,6 +22,7 @@ type Options struct {
 	Exclude        func(path string) bool
 	SkipUnreadable bool
 	Adjust         func(path string, m ndarray.Meta, spec *ndarray.Spec, workers *int) error
+	View           func(path string, a *ndarray.Array) (*ndarray.Array, error)
 	Strings        string
 	Format         string
 	Table          bool

@@ -92,12 +92,16 @@ func (c *copier) CopyElements(ctx context.Context, item *tree.Item, create func(
 
 // OpenItem opens the source of an array of the target.
 func (c *copier) OpenItem(ctx context.Context, item *tree.Item) (*ndarray.Array, error) {
-	a, err := c.source.Array(ctx, item.From, false)
-	switch {
-	case err != nil:
-		return nil, err
-	case item.NotNull:
+	if item.NotNull {
+		a, err := c.source.Array(ctx, item.From, false)
+		if err != nil {
+			return nil, err
+		}
 		return newNotNull(a)
+	}
+	a, _, err := c.array(ctx, item.From)
+	if err != nil {
+		return nil, err
 	}
 	return c.target.Source(a, item)
 }

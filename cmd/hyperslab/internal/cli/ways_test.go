@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -28,7 +29,7 @@ func TestWays(t *testing.T) {
 	s := ways.Generate(t, testenv.All())
 	s.Workers = 1 // a run of the command replaces the client for URLs
 	reference := ways.NewReference(t, testenv.Python(t, "h5py", "blosc2", "bcolz", "caterva"))
-	all := slices.Concat(dumps(), ddl(t), copies(t, s, reference), kerchunk(t))
+	all := slices.Concat(dumps(), ddl(t), copies(t, s, reference), casts(t, reference), kerchunk(t))
 	require.Greater(t, len(all), 25, "README has the number of all ways")
 	report := s.Run(context.Background(), ways.Select(all), ways.Limits)
 	report.Require(t)
@@ -261,6 +262,71 @@ func copies(t *testing.T, s *ways.Set, reference *ways.Reference) (out []ways.Wa
 		}),
 	)
 	return out
+}
+
+// casts returns the ways through a copy with another element type, which is compared with astype of
+// NumPy: a wider type that represents each value, and a narrower one with --round and --clip.
+func casts(t *testing.T, reference *ways.Reference) (out []ways.Way) {
+	dir := t.TempDir()
+	wider := map[string]string{"bool": "u1", "int8": "i2", "uint8": "<i4", "int16": "<f4", "uint16": "u8", "int32": "f8", "uint32": "i8", "float16": "<f4", "float32": "f8"}
+	nearest := map[string]string{
+		"bool": "f4", "int8": "u1", "uint8": "bool", "int16": "i1", "uint16": "i2", "int32": "f4", "uint32": "i4", "int64": "f8", "uint64": "i8",
+		"float16": "i1", "float32": "u8", "float64": "f4",
+	}
+	add := func(name string, types map[string]string, flags ...string) {
+		plan, to := filepath.Join(dir, "cast.json"), filepath.Join(dir, "cast.b2nd")
+		out = append(out, ways.Way{Name: name, Slow: true, Whole: true, Start: ways.Stateless(func(ctx context.Context, a *ways.Array, _ ndarray.Region, dst []byte) error {
+			d, err := a.ElementType(ctx)
+			if err != nil {
+				return err
+			}
+			target, ok := types[strings.TrimLeft(a.DType, "<>=|")]
+			if native, numpy := types[kindName(d)]; !ok && numpy {
+				target, ok = native, true
+			}
+			if !ok || a.Dims["dtype"] == "bits" || len(a.Nulls) > 0 {
+				return ways.ErrForm // no numbers, or none of a type that is converted
+			}
+			if err := errors.Join(os.RemoveAll(plan), os.RemoveAll(to), os.RemoveAll(to+".parts")); err != nil {
+				return err
+			}
+			common := append([]string{a.Location(), to, "--exclude-unsupported", "--dtype", target, "--codec", "lz4", "--shuffle", "byte"}, flags...)
+			commands := [][]string{append([]string{"convert", "--json", "-q"}, common...)}
+			if strings.HasPrefix(name, "plan") {
+				commands = [][]string{append([]string{"plan", "convert", "--shard-bytes", "4KiB", "-o", plan}, common...), {"work", plan, "--all", "-q"}, {"commit", plan, "-q", "--json"}}
+			}
+			changed := ""
+			for _, args := range commands {
+				b, err := command(args...)
+				if err != nil && strings.Contains(err.Error(), ndarray.ErrValue.Error()+":") && strings.Contains(err.Error(), "got NaN") {
+					changed = "refused"
+					break
+				}
+				if err != nil {
+					return err
+				}
+				if m := regexp.MustCompile(`"rounded": (\d+),\s*"clipped": (\d+)`).FindSubmatch(b); m != nil {
+					rounded, _ := strconv.Atoi(string(m[1]))
+					clipped, _ := strconv.Atoi(string(m[2]))
+					changed = strconv.Itoa(rounded + clipped)
+				}
+			}
+			return reference.Fill("cast", to, strings.Join([]string{a.File.Format, a.File.Path(), a.Path, target, changed}, "|"), dst)
+		})})
+	}
+	add("convert --dtype", wider)
+	add("convert --dtype --round --clip", nearest, "--round", "--clip")
+	add("plan, work, commit --dtype", nearest, "--round", "--clip")
+	return out
+}
+
+// kindName returns the name of NumPy for a type of numbers.
+func kindName(d ndarray.DType) string {
+	name := map[ndarray.Kind]string{ndarray.Bool: "bool", ndarray.Int: "int", ndarray.Uint: "uint", ndarray.Float: "float"}[d.Kind]
+	if name == "" || d.Kind == ndarray.Bool {
+		return name
+	}
+	return name + strconv.Itoa(8*d.Size)
 }
 
 // kerchunk returns the way through kerchunk references to a copy of an array, which zarr reads.

@@ -50,6 +50,8 @@ type ConvertDoc struct {
 	Attributes         int              `json:"attributes"`
 	ExcludedAttributes []string         `json:"excluded_attributes"`
 	Lost               []string         `json:"lost"`
+	Rounded            *shell.JSONInt   `json:"rounded"`
+	Clipped            *shell.JSONInt   `json:"clipped"`
 }
 
 // ConvertJob is one run of convert, or the conversion of one of its sources. Other commands that
@@ -75,7 +77,7 @@ type ConvertJob struct {
 	along   bool     // the coordinates of the array are converted, too
 	keep    []string // paths of the objects to convert; nil: all
 	Format  string
-	dtype   string
+	types   typeFlags
 	strings string
 	dryRun  bool
 	json    bool
@@ -118,7 +120,7 @@ stops, unless you exclude those items. Dimension names are copied with an array.
 Coordinates are separate arrays: --with-coordinates also converts them and the
 boundaries of their cells, to an HDF5 file or a directory.
 
-Values are never changed. Strings of variable length become strings of the smallest
+Values are never changed, except by --round and --clip. Strings of variable length become strings of the smallest
 fixed size in formats that store only these: U for UTF-8, S for ASCII. NumPy's U becomes
 UTF-8 of variable length in HDF5. --strings fixed and --strings error change this.
 
@@ -131,7 +133,7 @@ The default codec is zstd 5 with byte shuffle in b2nd, deflate 4 with byte shuff
 HDF5, and within one format that of the source.
 
 --into writes many sources to a directory, each under its name with the extension of
---format. An array of b2nd, bcolz or .npy becomes :/data in HDF5.` + shell.UploadHelp + shell.IntoHelp + shell.AddressHelp +
+--format. An array of b2nd, bcolz or .npy becomes :/data in HDF5.` + typeHelp + shell.UploadHelp + shell.IntoHelp + shell.AddressHelp +
 			shell.SliceHelp,
 		Example: `  hyperslab convert etopo.h5:/ROSE rose.b2nd
   hyperslab convert rose.b2nd back.h5:/ROSE
@@ -163,7 +165,7 @@ HDF5, and within one format that of the source.
 	f.BoolVar(&j.along, "with-coordinates", false,
 		"also convert the coordinates of an array, also those of groups above it: of its dimensions, and those in its attribute coordinates")
 	f.StringVar(&j.Format, "format", "", "`FORMAT` of the target: b2nd, hdf5, bcolz, caterva, b2z, b2d, b2e, ctable, frame, npy or raw")
-	f.StringVar(&j.dtype, "dtype", "", "`TYPE` of the source's elements: for raw bytes, and for Caterva, which stores no dtype")
+	j.types.add(cmd)
 	f.StringVar(&j.flat.Shape, "shape", "", "the source is raw bytes of this `SHAPE`; one length may be -1 and is then computed")
 	f.Int64Var(&j.flat.Offset, "offset", 0, "with --shape: `BYTES` before the first element")
 	f.StringVar(&j.strings, "strings", string(textview.Auto),
@@ -222,13 +224,14 @@ func partial(r conversion) error {
 
 // conversion is the result for one source and its target.
 type conversion interface {
-	document() any                           // for --json
-	lost() []string                          // things that the target does not keep
-	plan(w io.Writer, p term.Paint) error    // for --dry-run
-	summary() string                         // one line
-	sizes() (bytes int64, stored *int64)     // bytes of the elements, and of the target; stored is nil in a dry run
-	uploaded(url string, took time.Duration) // sets the target at a URL and the time with the upload
-	estimated() string                       // of a dry run: size and time, or "" without an estimate
+	document() any                              // for --json
+	lost() []string                             // things that the target does not keep
+	changed() (rounded, clipped *shell.JSONInt) // elements that --dtype changed; nil without it
+	plan(w io.Writer, p term.Paint) error       // for --dry-run
+	summary() string                            // one line
+	sizes() (bytes int64, stored *int64)        // bytes of the elements, and of the target; stored is nil in a dry run
+	uploaded(url string, took time.Duration)    // sets the target at a URL and the time with the upload
+	estimated() string                          // of a dry run: size and time, or "" without an estimate
 }
 
 // convertOne converts a tree or an array.
@@ -293,18 +296,18 @@ func (j *ConvertJob) openSource(ctx context.Context) (*shell.Part, error) {
 	whole := func(arr *ndarray.Array, err error) (*shell.Part, error) { return &shell.Part{Array: arr}, err }
 	switch {
 	case j.Source == shell.Stdio:
-		return whole(shell.OpenPipe(j.stdin, j.dtype, &j.flat))
+		return whole(shell.OpenPipe(j.stdin, j.types.text(), &j.flat))
 	case j.flat.Shape != "":
-		return whole(shell.OpenRawFile(j.Source, j.dtype, &j.flat))
+		return whole(shell.OpenRawFile(j.Source, j.types.text(), &j.flat))
 	}
-	if j.dtype != "" {
-		d, err := shell.ParseDType(j.dtype)
-		if err != nil {
+	p, err := j.OpenPart(ctx, j.Source)
+	if d := j.types.untyped(); err == nil && d != nil && StoresNoType(p.Whole().Format) {
+		if err := p.Close(); err != nil {
 			return nil, err
 		}
-		return j.OpenPartAs(ctx, j.Source, &d)
+		return j.OpenPartAs(ctx, j.Source, d)
 	}
-	return j.OpenPart(ctx, j.Source)
+	return p, err
 }
 
 func (j *ConvertJob) convertArray(ctx context.Context) (_ conversion, err error) {
@@ -315,6 +318,10 @@ func (j *ConvertJob) convertArray(ctx context.Context) (_ conversion, err error)
 	}
 	defer func() { err = errors.Join(err, src.Close()) }()
 	format, err := j.ResolveTarget()
+	if err != nil {
+		return nil, err
+	}
+	conversion, err := j.ChangeType(src)
 	if err != nil {
 		return nil, err
 	}
@@ -345,12 +352,23 @@ func (j *ConvertJob) convertArray(ctx context.Context) (_ conversion, err error)
 		},
 		bytes: src.NBytes(), start: start,
 	}
+	if err := j.store(ctx, src, spec, format, r); err != nil {
+		return nil, err
+	}
+	if conversion != nil && !j.dryRun {
+		r.doc.Rounded, r.doc.Clipped = j.reportChanged(conversion)
+	}
+	return r, nil
+}
+
+// store writes the target, or only describes it in a dry run.
+func (j *ConvertJob) store(ctx context.Context, src *shell.Part, spec ndarray.Spec, format hyperslab.Format, r *convertResult) error {
 	if isFlat(format) {
 		r.describe(src.Meta(), nil, nil, &ndarray.Compression{Codec: "none"})
-		if !j.dryRun {
-			err = j.writeFlatTarget(ctx, src, string(format), r)
+		if j.dryRun {
+			return nil
 		}
-		return r, err
+		return j.writeFlatTarget(ctx, src, string(format), r)
 	}
 	compression := spec.Compression
 	if compression == nil {
@@ -358,13 +376,13 @@ func (j *ConvertJob) convertArray(ctx context.Context) (_ conversion, err error)
 	}
 	r.describe(src.Meta(), spec.ChunkShape, spec.BlockShape, compression)
 	if j.dryRun {
-		return r, r.estimate(ctx, src.Array, spec, format, &j.Job)
+		return r.estimate(ctx, src.Array, spec, format, &j.Job)
 	}
 	stats, copying, err := j.write(ctx, spec, src.Array)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	return r, r.measure(ctx, j.App, copying, stats.Workers)
+	return r.measure(ctx, j.App, copying, stats.Workers)
 }
 
 // targetSpec returns how the target stores the array.
@@ -541,6 +559,10 @@ func (r *convertResult) estimate(ctx context.Context, src *ndarray.Array, spec n
 func (r *convertResult) document() any { return r.doc }
 
 func (r *convertResult) lost() []string { return r.doc.Lost }
+
+func (r *convertResult) changed() (rounded, clipped *shell.JSONInt) {
+	return r.doc.Rounded, r.doc.Clipped
+}
 
 func (r *convertResult) estimated() string {
 	if r.doc.EstimatedBytes == nil {

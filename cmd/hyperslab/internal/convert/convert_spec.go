@@ -32,7 +32,7 @@ var targets = []string{string(hyperslab.B2ND), string(hyperslab.HDF5), string(hy
 
 // Check checks the flags that do not depend on the arrays.
 func (j *ConvertJob) Check() error {
-	if err := cmp.Or(j.StoreFlags.check(), j.pick.Check()); err != nil {
+	if err := cmp.Or(j.StoreFlags.check(), j.pick.Check(), j.types.check()); err != nil {
 		return err
 	}
 	if j.strings != "" {

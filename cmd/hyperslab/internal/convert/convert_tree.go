@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"path"
 	"path/filepath"
 	"regexp"
@@ -22,6 +23,7 @@ import (
 	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/term"
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/internal/location/locate"
+	"github.com/hyperslab/hyperslab/internal/tree/numberview"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -45,6 +47,8 @@ type ConvertTreeDoc struct {
 	StoredBytes *shell.JSONInt   `json:"stored_bytes"`
 	Lost        []string         `json:"lost"`
 	Unreadable  []string         `json:"unreadable"`
+	Rounded     *shell.JSONInt   `json:"rounded"`
+	Clipped     *shell.JSONInt   `json:"clipped"`
 	Seconds     *shell.JSONFloat `json:"seconds"`
 }
 
@@ -119,14 +123,15 @@ type treeJob struct {
 	format hyperslab.Format // of the target
 	stored hyperslab.Format // of the arrays in the target
 
-	guess    *forecast // of a dry run; nil if the arrays cannot be measured
-	reported []string  // properties of encodings that are lost
+	changes  map[string]*numberview.Conversion // of the element type, by path
+	guess    *forecast                         // of a dry run; nil if the arrays cannot be measured
+	reported []string                          // properties of encodings that are lost
 }
 
 // convertTree converts the tree of a source.
 func (j *ConvertJob) convertTree(ctx context.Context, tree *hyperslab.Tree) (conversion, error) {
 	start := time.Now()
-	t := &treeJob{ConvertJob: j}
+	t := &treeJob{ConvertJob: j, changes: make(map[string]*numberview.Conversion)}
 	if err := t.plan(); err != nil {
 		return nil, err
 	}
@@ -170,8 +175,8 @@ func (t *treeJob) plan() (err error) {
 	case t.Format != "" && t.Format != string(t.format) && !table:
 		return shell.Usagef("--format %s: %s is many arrays, which go to %s; name an HDF5 file .h5, a store .b2z, .b2d or .b2e, a ctable "+
 			".bcolz, a directory without extension", t.Format, t.Source, t.Target)
-	case t.Sparse || t.dtype != "":
-		return shell.Usagef("%s is many arrays; --sparse and --dtype are for one", t.Source)
+	case t.Sparse:
+		return shell.Usagef("%s is many arrays; --sparse is for one", t.Source)
 	case t.inPlace:
 		return shell.Usagef("%s is many arrays; --in-place adds one array", t.Source)
 	}
@@ -196,13 +201,31 @@ func (t *treeJob) plan() (err error) {
 
 // options returns the options of CopyTree.
 func (t *treeJob) options(ctx context.Context) *hyperslab.TreeOptions {
-	return &hyperslab.TreeOptions{
+	o := &hyperslab.TreeOptions{
 		Lock: t.lock, DryRun: t.dryRun, Strings: t.strings, Overwrite: t.force, Exclude: t.leftOut, SkipUnreadable: t.pick.Skip,
 		Workers: t.Job.Jobs, Memory: t.Job.Limit, Table: t.Format == tableFormat, Accept: t.Attrs.Accept,
 		Adjust: func(at string, m ndarray.Meta, spec *ndarray.Spec, workers *int) error {
 			return t.adjust(ctx, at, m, spec, workers)
 		},
 	}
+	if len(t.types.rules) > 0 {
+		o.View = t.view
+	}
+	return o
+}
+
+// view shows an array with the element type of --dtype. It leaves arrays of other elements than
+// numbers as they are, unless a pattern of their path requests it.
+func (t *treeJob) view(at string, a *ndarray.Array) (*ndarray.Array, error) {
+	c := t.changes[at]
+	if c == nil {
+		named := false
+		if c, named = t.types.conversion(at); c == nil || !named && c.Fits(a.DType()) != nil {
+			return a, nil
+		}
+		t.changes[at] = c
+	}
+	return c.View(a, true)
 }
 
 // adjust sets how an array is stored, and the number of workers that its chunks allow.
@@ -257,6 +280,9 @@ func (t *treeJob) result(stats hyperslab.TreeStats, took time.Duration) (convers
 		n, err := shell.PathBytes(t.Target)
 		if err != nil {
 			return nil, err
+		}
+		if len(t.types.rules) > 0 {
+			r.doc.Rounded, r.doc.Clipped = t.reportChanged(slices.Collect(maps.Values(t.changes))...)
 		}
 		took := shell.Seconds(r.took)
 		r.stored, r.doc.StoredBytes, r.doc.Seconds = &n, (*shell.JSONInt)(&n), &took
@@ -332,6 +358,8 @@ func (r *treeResult) document() any { return r.doc }
 
 func (r *treeResult) lost() []string { return r.doc.Lost }
 
+func (r *treeResult) changed() (rounded, clipped *shell.JSONInt) { return r.doc.Rounded, r.doc.Clipped }
+
 func (r *treeResult) estimated() string {
 	if r.doc.EstimatedBytes == nil {
 		return ""
@@ -391,6 +419,8 @@ type ConvertRow struct {
 	Bytes       *shell.JSONInt `json:"bytes"`
 	StoredBytes *shell.JSONInt `json:"stored_bytes"`
 	Lost        []string       `json:"lost"`
+	Rounded     *shell.JSONInt `json:"rounded"`
+	Clipped     *shell.JSONInt `json:"clipped"`
 	Error       *string        `json:"error"`
 }
 
@@ -457,6 +487,7 @@ func newConvertRow(o *shell.Outcome) ConvertRow {
 	if r, ok := o.Value.(conversion); ok {
 		bytes, stored := r.sizes()
 		row.Bytes, row.StoredBytes, row.Lost = (*shell.JSONInt)(&bytes), (*shell.JSONInt)(stored), r.lost()
+		row.Rounded, row.Clipped = r.changed()
 	}
 	return row
 }

@@ -16,10 +16,15 @@ import (
 )
 
 // commitJob is one run of commit.
-type commitJob struct{ planRun }
+type commitJob struct {
+	planRun
+
+	typed            bool // --dtype of the plan changes the element type
+	rounded, clipped shell.JSONInt
+}
 
 func newCommit(a *shell.App) *cobra.Command {
-	j := &commitJob{planRun{App: a}}
+	j := &commitJob{planRun: planRun{App: a}}
 	cmd := &cobra.Command{
 		Use:   "commit PLAN",
 		Short: "Join the shards of a plan and publish the target",
@@ -37,7 +42,11 @@ shard with a corrupt part again, delete its receipt in TARGET.parts.`,
 		},
 	}
 	j.add(cmd)
-	a.Done(cmd)
+	a.DoneWith(cmd, func(d *shell.DoneDoc) {
+		if j.typed {
+			d.Rounded, d.Clipped = &j.rounded, &j.clipped
+		}
+	})
 	return cmd
 }
 
@@ -48,7 +57,10 @@ func (j *commitJob) run(ctx context.Context, file string) error {
 	}
 	m := term.NewMeter(j.progress, j.Stderr, "commit", p.Source.Bytes, time.Now)
 	defer m.Finish()
-	err = p.Commit(ctx, &plan.WorkOptions{Workers: j.jobs, Progress: func(s ndarray.Progress) { m.Update(s.DoneBytes) }})
+	err = p.Commit(ctx, &plan.WorkOptions{
+		Workers: j.jobs, Progress: func(s ndarray.Progress) { m.Update(s.DoneBytes) },
+		Changed: func(rounded, clipped int64) { j.rounded, j.clipped = shell.JSONInt(rounded), shell.JSONInt(clipped) },
+	})
 	if errors.Is(err, plan.ErrIncomplete) {
 		return &shell.ExitError{Code: shell.ExitPartly, Err: err}
 	}
@@ -56,6 +68,11 @@ func (j *commitJob) run(ctx context.Context, file string) error {
 		return err
 	}
 	m.Finish()
+	if j.rounded+j.clipped > 0 {
+		j.Note("%s %s: elements that --dtype changed: %d rounded, %d clipped", j.Talk.Notice("hyperslab commit:"), term.Safe(p.Source.Location),
+			j.rounded, j.clipped)
+	}
+	j.typed = p.Target.DType != ""
 	if !j.quiet {
 		j.Note("%s %s written", term.Safe(p.Target.Location), p.Target.Format)
 	}

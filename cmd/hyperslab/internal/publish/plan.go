@@ -94,7 +94,7 @@ has two stages, and all shards of the first one must be done before the second b
 	f.StringVar(&j.shard, "shard-bytes", "1GiB", "maximum `BYTES` of the elements of a shard, unless one chunk is larger")
 	shell.OutputFlag(cmd, &j.out, "write the plan to the new `FILE` and a table to standard output; without this flag, write the plan to "+
 		"standard output")
-	shell.AddDType(a, cmd)
+	c.AddTypes(cmd)
 	shell.JSONFlag(cmd, &j.json)
 	shell.CompleteWords(cmd, "format", string(hyperslab.B2ND), string(hyperslab.HDF5), string(hyperslab.Caterva))
 	return cmd
@@ -115,9 +115,9 @@ func (j *planJob) run(ctx context.Context, operation string) error {
 	if err != nil || bytes < 1 {
 		return shell.Usagef("--shard-bytes %s: want at least one byte", j.shard)
 	}
+	j.Access.Dtype = c.Untyped()
 	options := &plan.Options{ShardBytes: bytes, Memory: c.Job.Limit, Workers: c.Job.Jobs, Sparse: c.Sparse, Compact: j.compact,
 		DType: j.Access.Dtype}
-	j.Access.Typed = true // New checks the source
 	if slices.Index(planOperations, operation) < 4 {
 		err = j.planArray(ctx, operation, options)
 	} else if options.Chunks, err = term.ParseShape(c.Chunks); c.Codec != "" || c.Level >= 0 || c.Filter != "" || c.Blocks != "" ||
@@ -175,14 +175,27 @@ func (j *planJob) planArray(ctx context.Context, operation string, options *plan
 	case format != hyperslab.B2ND && format != hyperslab.Caterva && format != hyperslab.HDF5:
 		return shell.Usagef("--format %s: a plan writes b2nd, caterva or hdf5", format)
 	}
-	spec, err := c.Spec(src.Meta(), format)
+	whole := &shell.Part{Array: src}
+	change, err := c.ChangeType(whole)
+	if err != nil {
+		return err
+	}
+	if change != nil {
+		if operation != "convert" {
+			return shell.Usagef("%s keeps the element type; convert --dtype changes it", operation)
+		}
+		options.Round, options.Clip = change.Round, change.Clip
+	}
+	if !convert.StoresNoType(src.Meta().Format) {
+		options.DType = nil
+	}
+	spec, err := c.Spec(whole.Meta(), format)
 	if err != nil {
 		return err
 	}
 	if c.Blocks == "" && spec.BlockShape == nil && slices.Equal(spec.ChunkShape, src.Meta().ChunkShape) && shell.IsFrame(format) {
 		spec.BlockShape = src.Meta().BlockShape // of chunks with an unchanged shape
 	}
-	whole := &shell.Part{Array: src}
 	if _, _, err := c.LeaveOut(ctx, whole, format, &spec); err != nil {
 		return err
 	}
@@ -202,6 +215,9 @@ func (j *planJob) planTable(p *plan.Plan) error {
 		kind = ", virtual dataset"
 	}
 	t.Add("target", term.Safe(p.Target.Location)+", "+p.Target.Format+kind)
+	if p.Target.DType != "" {
+		t.Add("dtype", p.Target.DType+" from "+p.Source.DType)
+	}
 	for i, s := range p.Stages {
 		key := "shards"
 		if len(p.Stages) > 1 {

@@ -172,6 +172,8 @@ func fileHints() []hint {
 		{is: ndarray.ErrType, when: func(f *failure) bool { return f.at.Op == "summarize" }, text: func(f *failure) string {
 			return "hyperslab dump " + f.object() + " writes its elements"
 		}},
+		{is: ndarray.ErrValue, command: "convert", advice: "--round rounds values of --dtype, and --clip limits them to the range of the type"},
+		{is: ndarray.ErrValue, command: "work", advice: "make a new plan with --round or --clip"},
 		{is: ndarray.ErrValue, command: "dump", advice: "--csv and --json write all dates and integers, and missing values as NaN or NaT"},
 		{is: ndarray.ErrValue, command: "stats", advice: "--raw takes the stored elements"},
 		{command: "recover", when: func(f *failure) bool { return IsStore(f.format) }, text: func(f *failure) string {

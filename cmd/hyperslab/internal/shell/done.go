@@ -19,6 +19,8 @@ type DoneDoc struct {
 	Seconds   JSONFloat `json:"seconds"`
 
 	LossyChanges *JSONInt `json:"lossy_changes"` // of append --allow-lossy, else nil
+	Rounded      *JSONInt `json:"rounded"`       // of commit of a plan with another element type, else nil
+	Clipped      *JSONInt `json:"clipped"`
 }
 
 // Done adds --json to a command.

@@ -35,7 +35,7 @@ const (
 	SchemaDiffTree    = "hyperslab.difftree/1"
 	SchemaDiff        = "hyperslab.diff/1"
 	SchemaRepack      = "hyperslab.repack/1"
-	SchemaPlan        = "hyperslab.plan/2"
+	SchemaPlan        = "hyperslab.plan/3"
 	SchemaAttr        = "hyperslab.attr/1"
 	SchemaRecover     = "hyperslab.recover/2"
 	SchemaRepair      = "hyperslab.repair/1"
