@@ -139,15 +139,14 @@ func (j *recoverJob) into(cmd *cobra.Command, args []string) error {
 	if err := j.check(); err != nil {
 		return err
 	}
-	_, err := j.Into(cmd, args, &shell.Into{
+	return j.IntoDoc(cmd, args, &shell.Into{
 		Flags: &j.batch, Job: &shell.JobFlags{Jobs: j.jobs, Progress: j.progress, Quiet: j.quiet}, Force: j.force, DryRun: j.dryRun,
-		Lines: j.json && j.Lines,
 		Target: func(_ context.Context, s *shell.Source) (string, error) {
 			return shell.JoinTarget(j.batch.Into, s.Rel), nil
 		},
 		Do: func(ctx context.Context, w *shell.Work) (any, error) {
 			one := *j
-			one.App, one.force = w.App, w.Replace
+			one.App, one.force, one.json = w.App, w.Replace, false
 			if one.dryRun {
 				return nil, one.planRecovery(w.Source, w.Target)
 			}
@@ -162,15 +161,19 @@ func (j *recoverJob) into(cmd *cobra.Command, args []string) error {
 			if !ok || o.Err != nil {
 				return nil
 			}
-			if !j.json && !j.quiet && len(r.report.Findings) > 0 {
+			if !j.quiet && len(r.report.Findings) > 0 {
 				if _, err := fmt.Fprintf(j.Stdout, "%s\n", j.Data.Heading("==> "+term.Safe(o.Source)+" <==")); err != nil {
 					return err
 				}
 			}
-			return j.show(r)
+			return j.tellRecovery(r.report, j.quiet)
 		},
+	}, func(o *shell.Outcome) any {
+		if r, ok := o.Value.(*recovered); ok && o.Err == nil {
+			return newRecoverDoc(r.report, r.took)
+		}
+		return nil
 	})
-	return err
 }
 
 // check checks the flags.

@@ -25,7 +25,7 @@ import (
 type VerifyDoc struct {
 	Schema  string          `json:"schema"`
 	Files   []VerifyFile    `json:"files"`
-	Totals  verifyTotals    `json:"totals"`
+	Totals  *verifyTotals   `json:"totals"` // null in a line of one source
 	Seconds shell.JSONFloat `json:"seconds"`
 }
 
@@ -229,72 +229,101 @@ func (j *verifyJob) options() (*hyperslab.VerifyOptions, error) {
 	return v, nil
 }
 
+// verified is the result of one source.
+type verified struct {
+	rows    []VerifyFile
+	reports []*hyperslab.VerifyReport
+	code    int
+}
+
 func (j *verifyJob) run(cmd *cobra.Command, args []string) error {
 	v, err := j.options()
 	if err != nil {
 		return err
 	}
 	start := time.Now()
-	doc := VerifyDoc{Schema: shell.SchemaVerify, Files: []VerifyFile{}}
-	worst := shell.ExitOK
-	err = j.Batch(cmd, args, &j.batch, true, func(source string) error {
-		if err := shell.WholeFile("verify", source); err != nil {
-			return err
-		}
-		if sidecar := filepath.Clean(source) + verify.SidecarExt; v.WriteDigests && !j.force {
-			if _, err := os.Lstat(sidecar); err == nil {
-				return &ndarray.Error{Op: "create", Path: sidecar, Err: ndarray.ErrExists}
+	doc := VerifyDoc{Schema: shell.SchemaVerify, Files: []VerifyFile{}, Totals: &verifyTotals{}}
+	write := func(d VerifyDoc) error {
+		d.Seconds = shell.Seconds(time.Since(start))
+		return j.WriteDocument(j.Stdout, d)
+	}
+	worst, lines := shell.ExitOK, j.json && j.Lines
+	job := j.job
+	job.Quiet = true
+	_, err = j.Files(cmd, args, &shell.Into{
+		Flags: &j.batch, Job: &job, Lines: lines,
+		Do: func(ctx context.Context, w *shell.Work) (any, error) { return j.verify(ctx, w, *v) },
+		Report: func(o *shell.Outcome) error {
+			x, ok := o.Value.(*verified)
+			if !ok || o.Err != nil {
+				x = &verified{rows: []VerifyFile{newVerifyFile(o.Source)}}
+				x.rows[0].Error = shell.OrNull(o.Err.Error())
+			} else if x.code == shell.ExitDiffers || worst == shell.ExitOK {
+				worst = x.code
 			}
-		}
-		v.Unlocked = j.Unlocked
-		m := term.NewMeter(j.job.Progress, j.Stderr, "verify", 0, time.Now)
-		v.Progress = func(p ndarray.Progress) {
-			m.UpdateDecoded(p.DoneUnits, p.TotalUnits, "chunks", p.DoneBytes, p.StoredBytes)
-		}
-		show := func(r *hyperslab.VerifyReport) {
-			row := newVerifyFile(r.Path)
-			row.fill(r, j.most)
-			doc.add(row)
-			if !j.json {
-				j.printVerdict(&row, r)
+			for i := range x.rows {
+				doc.add(x.rows[i])
+				if !j.json && x.reports != nil {
+					j.printVerdict(&x.rows[i], x.reports[i])
+				}
 			}
-		}
-		members := false
-		if j.recursive {
-			v.Member = func(r *hyperslab.VerifyReport) error {
-				m.Finish()
-				members = true
-				show(r)
+			if !lines {
 				return nil
 			}
-		}
-		r, err := verifySource(cmd.Context(), source, v)
-		m.Finish()
-		if err != nil {
-			row := newVerifyFile(source)
-			row.Error = shell.OrNull(err.Error())
-			doc.add(row)
-			return err
-		}
-		if code := verifyCode(r); code == shell.ExitDiffers || worst == shell.ExitOK {
-			worst = code
-		}
-		if !members {
-			show(r)
-		}
-		return nil
+			doc.Files = []VerifyFile{}
+			return write(VerifyDoc{Schema: doc.Schema, Files: x.rows})
+		},
 	})
-	if j.json && len(doc.Files) > 0 {
-		doc.Seconds = shell.Seconds(time.Since(start))
-		err = errors.Join(err, j.WriteDocument(j.Stdout, doc))
-	}
-	if j.recursive && !j.json && len(doc.Files) > 0 {
-		j.printTotals(&doc.Totals)
+	switch {
+	case doc.Totals.Files == 0:
+	case j.json:
+		err = errors.Join(err, write(doc))
+	case j.recursive:
+		j.printTotals(doc.Totals)
 	}
 	if worst == shell.ExitOK || err != nil && worst != shell.ExitDiffers {
 		return err
 	}
 	return &shell.ExitError{Code: worst, Err: err} // findings are reported even if other files failed
+}
+
+// verify verifies one source.
+func (j *verifyJob) verify(ctx context.Context, w *shell.Work, v hyperslab.VerifyOptions) (*verified, error) {
+	if err := shell.WholeFile("verify", w.Source); err != nil {
+		return nil, err
+	}
+	if sidecar := filepath.Clean(w.Source) + verify.SidecarExt; v.WriteDigests && !j.force {
+		if _, err := os.Lstat(sidecar); err == nil {
+			return nil, &ndarray.Error{Op: "create", Path: sidecar, Err: ndarray.ErrExists}
+		}
+	}
+	v.Workers, v.Unlocked = w.Workers, w.Unlocked
+	if j.job.Given {
+		v.Memory = w.Memory
+	}
+	m := term.NewMeter(j.job.Progress, w.Stderr, "verify", 0, time.Now)
+	defer m.Finish()
+	v.Progress = func(p ndarray.Progress) {
+		m.UpdateDecoded(p.DoneUnits, p.TotalUnits, "chunks", p.DoneBytes, p.StoredBytes)
+	}
+	x := &verified{}
+	add := func(r *hyperslab.VerifyReport) error {
+		row := newVerifyFile(r.Path)
+		row.fill(r, j.most)
+		x.rows, x.reports = append(x.rows, row), append(x.reports, r)
+		return nil
+	}
+	if j.recursive {
+		v.Member = add
+	}
+	r, err := verifySource(ctx, w.Source, &v)
+	if err != nil {
+		return nil, err
+	}
+	if x.code = verifyCode(r); len(x.rows) == 0 {
+		err = add(r)
+	}
+	return x, err
 }
 
 func newVerifyFile(path string) VerifyFile {

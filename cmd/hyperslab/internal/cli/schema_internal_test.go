@@ -51,6 +51,8 @@ var documents = map[string]any{
 	shell.SchemaConvertMany: convert.ConvertManyDoc{},
 	"converted source":      convert.ConvertRow{},
 	"source totals":         shell.Totals{},
+	shell.SchemaMany:        shell.ManyDoc{},
+	"source row":            shell.ManyRow{},
 	shell.SchemaDiff:        check.DiffDoc{},
 	shell.SchemaDiffTree:    check.DiffTreeDoc{},
 	"object difference":     check.ObjectDiff{},

@@ -136,7 +136,7 @@ func (j *cpJob) into(cmd *cobra.Command, args []string) error {
 		return shell.Usagef("--into and --split or --join: the parts of an array are named one by one")
 	}
 	j.Access.Others.Dir = j.other.Dir
-	_, err := j.Into(cmd, args, &shell.Into{
+	return j.IntoDoc(cmd, args, &shell.Into{
 		Flags: &j.batch, Job: &shell.JobFlags{Jobs: j.jobs, Progress: j.edit.kind()}, Force: j.force, DryRun: j.edit.dryRun,
 		Target: func(_ context.Context, s *shell.Source) (string, error) {
 			loc, err := locate.Parse(s.Name)
@@ -162,8 +162,7 @@ func (j *cpJob) into(cmd *cobra.Command, args []string) error {
 			}
 			return nil
 		},
-	})
-	return err
+	}, func(*shell.Outcome) any { return nil })
 }
 
 func (j *cpJob) run(ctx context.Context, sources []string, target string) (err error) {

@@ -55,6 +55,7 @@ type scanJob struct {
 	limits  struct{ array, chunk, metadata string }
 	ratio   int64
 	most    int
+	jobs    int
 	quiet   bool
 	json    bool
 	sarif   bool
@@ -101,6 +102,7 @@ files cannot be scanned.` + shell.BatchHelp,
 	f.Int64Var(&j.ratio, "max-ratio", 1000, "limit of the ratio `N` of declared to stored bytes of an array of at least 64 MiB")
 	shell.LimitFlag(cmd, &j.most, 100, "list at most `N` findings of a file, all if 0")
 	shell.QuietFlag(cmd, &j.quiet, "do not show files without findings")
+	shell.JobsFlag(cmd, &j.jobs, 0, "number `N` of files that are scanned at the same time; 0 means all cores")
 	j.batch.AddList(cmd, "also the files that `FILE` lists, one per line; - is standard input",
 		"continue after a file that cannot be scanned")
 	f.BoolVar(&j.sarif, "sarif", false, "write one SARIF 2.1.0 document")
@@ -160,17 +162,26 @@ func (j *scanJob) run(cmd *cobra.Command, args []string) error {
 	start := time.Now()
 	doc := ScanDoc{Schema: shell.SchemaScan, Files: []ScanFile{}}
 	found := false
-	err = j.Batch(cmd, args, &j.batch, true, func(source string) error {
-		row, err := scanOne(cmd.Context(), source, s)
-		doc.Files = append(doc.Files, row)
-		if err != nil {
-			return err
-		}
-		found = found || row.Worst != nil && *row.Worst != string(scan.Note)
-		if j.json || j.sarif {
+	lines := j.json && j.Lines
+	_, err = j.Files(cmd, args, &shell.Into{
+		Flags: &j.batch, Job: &shell.JobFlags{Jobs: j.jobs, Quiet: true, Progress: term.ProgressNone}, Lines: lines,
+		Do: func(ctx context.Context, w *shell.Work) (any, error) { return scanOne(ctx, w.Source, s) },
+		Report: func(o *shell.Outcome) error {
+			row, ok := o.Value.(ScanFile)
+			if !ok {
+				row = failedScan(o.Source, o.Err)
+			}
+			found = found || row.Worst != nil && *row.Worst != string(scan.Note)
+			switch {
+			case lines:
+				return j.WriteDocument(j.Stdout, ScanDoc{Schema: doc.Schema, Files: []ScanFile{row}, Seconds: shell.Seconds(time.Since(start))})
+			case j.json, j.sarif:
+				doc.Files = append(doc.Files, row)
+			case o.Err == nil:
+				return j.writeScan(&row, j.quiet)
+			}
 			return nil
-		}
-		return j.writeScan(&row, j.quiet)
+		},
 	})
 	if len(doc.Files) > 0 {
 		switch {
@@ -197,6 +208,11 @@ func scanSource(ctx context.Context, source string, s scan.Options) (*scan.Repor
 	return r, errors.Join(err, done())
 }
 
+// failedScan returns the row of a file that cannot be scanned.
+func failedScan(source string, err error) ScanFile {
+	return ScanFile{Path: source, Findings: []ScanFinding{}, Error: shell.OrNull(err.Error())}
+}
+
 // scanOne scans one file.
 func scanOne(ctx context.Context, source string, s scan.Options) (ScanFile, error) {
 	row := ScanFile{Path: source, Findings: []ScanFinding{}}
@@ -210,8 +226,7 @@ func scanOne(ctx context.Context, source string, s scan.Options) (ScanFile, erro
 		err = ndarray.Wrap("scan", source, err)
 	}
 	if err != nil {
-		row.Error = shell.OrNull(err.Error())
-		return row, err
+		return failedScan(source, err), err
 	}
 	row.Format, row.Worst, row.NumFindings = shell.OrNull(r.Format), shell.OrNull(string(r.Worst)), shell.JSONInt(r.Count)
 	for _, f := range r.Findings {

@@ -90,18 +90,27 @@ as NaN, and so does the default fill value of netCDF. --raw uses the stored elem
 	shell.RawFlag(cmd, &j.raw, "take")
 	j.job.Add(cmd, "no progress")
 	shell.JSONFlag(cmd, &j.json)
-	a.Each(cmd)
+	a.EachFile(cmd, &j.job, func(ctx context.Context, w *shell.Work) error {
+		one := *j
+		one.App, one.job.Jobs = w.App, w.Workers
+		return one.summarize(ctx, w.Source, w.Memory)
+	})
 	(&shell.FilesFlags{}).Add(a, cmd)
 	(&shell.UntrustedFlags{}).Add(a, cmd)
 	shell.AddDType(a, cmd)
 	return cmd
 }
 
-func (j *statsJob) run(ctx context.Context, address string) (err error) {
+func (j *statsJob) run(ctx context.Context, address string) error {
 	memory, err := j.job.Check()
 	if err != nil {
 		return err
 	}
+	return j.summarize(ctx, address, memory)
+}
+
+// summarize writes the statistics of one array.
+func (j *statsJob) summarize(ctx context.Context, address string, memory int64) (err error) {
 	low, high, err := j.bounds()
 	if err != nil {
 		return err

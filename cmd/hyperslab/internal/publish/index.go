@@ -93,7 +93,7 @@ func (j *indexJob) into(cmd *cobra.Command, args []string) error {
 	if j.kerchunk != "" {
 		ext = "." + j.kerchunk
 	}
-	_, err := j.Into(cmd, args, &shell.Into{
+	return j.IntoDoc(cmd, args, &shell.Into{
 		Flags: &j.batch, Job: &shell.JobFlags{Jobs: 1, Progress: term.ProgressNone}, Force: j.force, // the client of URLs is shared
 		Target: func(_ context.Context, s *shell.Source) (string, error) {
 			return shell.JoinTarget(j.batch.Into, s.Rel) + ext, nil
@@ -116,8 +116,7 @@ func (j *indexJob) into(cmd *cobra.Command, args []string) error {
 			}
 			return nil
 		},
-	})
-	return err
+	}, func(*shell.Outcome) any { return nil })
 }
 
 func (j *indexJob) run(ctx context.Context, file string) error {

@@ -87,7 +87,15 @@ func (b *BatchFlags) AddList(cmd *cobra.Command, list, keep string) {
 
 // Each lets a command that takes one address take several, or a list. Then patterns are expanded.
 // It must be called before anything else that wraps cmd.RunE.
-func (a *App) Each(cmd *cobra.Command) {
+func (a *App) Each(cmd *cobra.Command) { a.each(cmd, nil, nil) }
+
+// EachFile is Each for a command that reads several addresses at the same time: do writes the output
+// of one to standard output of its Work. -j and --memory of job are divided among them.
+func (a *App) EachFile(cmd *cobra.Command, job *JobFlags, do func(ctx context.Context, w *Work) error) {
+	a.each(cmd, job, do)
+}
+
+func (a *App) each(cmd *cobra.Command, job *JobFlags, do func(ctx context.Context, w *Work) error) {
 	var b BatchFlags
 	b.AddList(cmd, "also the addresses that `FILE` lists, one per line; - is standard input",
 		"after a failure go on with the next address; exit code 3 at the end")
@@ -107,14 +115,36 @@ func (a *App) Each(cmd *cobra.Command) {
 			return run(cmd, args)
 		}
 		data := slices.ContainsFunc([]string{"json", "ndjson", "csv", "npy", "ddl", "meta"}, cmd.Flags().Changed)
-		return a.Batch(cmd, args, &b, false, func(source string) error {
-			if !data {
-				if _, err := fmt.Fprintf(a.Stdout, "%s\n", a.Data.Heading("==> "+term.Safe(source)+" <==")); err != nil {
+		begin := func(to *App, source string) error {
+			if data {
+				return nil
+			}
+			_, err := fmt.Fprintf(to.Stdout, "%s\n", to.Data.Heading("==> "+term.Safe(source)+" <=="))
+			return err
+		}
+		if do == nil {
+			return a.Batch(cmd, args, &b, false, func(source string) error {
+				if err := begin(a, source); err != nil {
 					return err
 				}
-			}
-			return run(cmd, []string{source})
+				return run(cmd, []string{source})
+			})
+		}
+		if _, err := job.Check(); err != nil {
+			return err
+		}
+		files := *job
+		files.Quiet = false
+		_, err := a.Files(cmd, args, &Into{
+			Flags: &b, Job: &files, Lines: a.Lines, Report: func(*Outcome) error { return nil },
+			Do: func(ctx context.Context, w *Work) (any, error) {
+				if err := begin(w.App, w.Source); err != nil {
+					return nil, err
+				}
+				return nil, do(ctx, w)
+			},
 		})
+		return err
 	}
 }
 

@@ -33,8 +33,9 @@ func (a *App) DoneWith(cmd *cobra.Command, set func(*DoneDoc)) {
 	run := cmd.RunE
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		start := time.Now()
-		if err := run(cmd, args); err != nil || !asJSON {
-			return err
+		into, _ := cmd.Flags().GetString("into") // "" for a command without this flag
+		if err := run(cmd, args); err != nil || !asJSON || into != "" {
+			return err // with --into the command writes the document of many sources
 		}
 		dry, _ := cmd.Flags().GetBool("dry-run") // false for a command without such a flag
 		doc := DoneDoc{

@@ -113,7 +113,8 @@ type into struct {
 	done   *doneFile // nil if the directory is at a URL
 	totals Totals
 
-	workers, files int // goroutines for each file, and files at the same time
+	alone          bool // the only source, whose work writes to the output of the command
+	workers, files int  // goroutines for each file, and files at the same time
 	progress       *filesProgress
 }
 
@@ -323,11 +324,11 @@ func (r *into) all(ctx context.Context) error {
 	return w.result(ctx)
 }
 
-// finishedItem is an item with the messages about it.
+// finishedItem is an item with the messages about it, and what its work wrote to standard output.
 type finishedItem struct {
 	*item
-	at       int
-	messages []byte
+	at               int
+	messages, output []byte
 }
 
 // one does the work on an item.
@@ -338,7 +339,11 @@ func (r *into) one(ctx context.Context, at int) *finishedItem {
 		return f
 	}
 	out := &fileOutput{progress: r.progress, size: x.size}
-	w := &Work{App: r.app.child(out, x.Source), Source: x.Source, Target: x.Target, Workers: r.workers, Replace: x.replace,
+	app := r.app
+	if !r.alone {
+		app = r.app.child(out, x.Source)
+	}
+	w := &Work{App: app, Source: x.Source, Target: x.Target, Workers: r.workers, Replace: x.replace,
 		Memory: max(r.Job.Limit/int64(r.files), 1)}
 	x.Value, x.Err = r.write(ctx, x, w)
 	if onlyCode(x.Err) {
@@ -347,7 +352,7 @@ func (r *into) one(ctx context.Context, at int) *finishedItem {
 	if x.Err != nil {
 		x.Status = StatusFailed
 	}
-	f.messages = out.text.Bytes()
+	f.messages, f.output = out.text.Bytes(), out.output.Bytes()
 	r.progress.fileDone(out)
 	return f
 }
@@ -458,7 +463,7 @@ func (w *reporter) report(f *finishedItem) {
 		if len(f.messages) > 0 {
 			_, _ = w.app.Stderr.Write(f.messages)
 		}
-		if err := w.Report(&f.Outcome); err != nil && f.Err == nil {
+		if err := w.write(f); err != nil && f.Err == nil {
 			f.Err, f.Status = err, StatusFailed
 		}
 		alone := len(w.items) == 1
@@ -483,6 +488,16 @@ func (w *reporter) report(f *finishedItem) {
 	if w.codes == nil {
 		w.codes = f.code
 	}
+}
+
+// write writes the output of an item and reports it.
+func (w *reporter) write(f *finishedItem) error {
+	if len(f.output) > 0 {
+		if _, err := w.app.Stdout.Write(f.output); err != nil {
+			return err
+		}
+	}
+	return w.Report(&f.Outcome)
 }
 
 // result writes the totals and returns the error of the run.
@@ -528,7 +543,7 @@ func (t *Totals) others() (text string) {
 // child returns an App that writes messages to w, for work beside that of other children.
 func (a *App) child(w *fileOutput, about string) *App {
 	c := &App{
-		Lines: a.Lines, About: about, Stdout: a.Stdout, Stderr: w, Secrets: a.Secrets, Color: a.Color, width: a.width, Data: a.Data, Talk: a.Talk,
+		Lines: a.Lines, About: about, Stdout: &w.output, Stderr: w, Secrets: a.Secrets, Color: a.Color, width: a.width, Data: a.Data, Talk: a.Talk,
 		Isolation: a.Isolation, Access: a.Access, Plugins: a.Plugins, Remote: a.Remote,
 	}
 	c.Name.Store(a.Name.Load())
@@ -540,6 +555,7 @@ func (a *App) child(w *fileOutput, about string) *App {
 type fileOutput struct {
 	progress *filesProgress
 	size     int64
+	output   bytes.Buffer // to standard output
 
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -578,6 +594,9 @@ func newFilesProgress(r *into) *filesProgress {
 		}
 	}
 	kind := r.Job.Progress
+	if r.alone {
+		kind = term.ProgressNone // the work shows its own
+	}
 	if len(r.items) == 1 && kind == term.ProgressAuto {
 		p.total = 0 // a bar without the number of files
 	}

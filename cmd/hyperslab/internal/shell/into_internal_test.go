@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -16,6 +17,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/stretchr/testify/require"
 
+	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/term"
 	"github.com/hyperslab/hyperslab/internal/files/regularfile"
 )
 
@@ -229,4 +231,33 @@ func TestExpand(t *testing.T) {
 	require.False(t, expandable("a/x[1].h5"), "the name of a file")
 	require.False(t, expandable("a/1.h5[0]"), "a selection")
 	require.True(t, expandable("a/*.h5:/t[0]"))
+}
+
+// TestApp_Files checks that several files are read at the same time, and that their output is in
+// their order.
+func TestApp_Files(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for _, name := range []string{"a", "b"} {
+		require.NoError(t, os.WriteFile(name, []byte(name), 0o666))
+	}
+	var out strings.Builder
+	a := &App{Stdout: &out, Stderr: io.Discard, Secrets: new(Secrets)}
+	cmd := &cobra.Command{Use: "x"}
+	cmd.SetContext(t.Context())
+	started := make(chan struct{})
+	totals, err := a.Files(cmd, []string{"a", "b"}, &Into{
+		Flags: &BatchFlags{}, Job: &JobFlags{Jobs: 2, Progress: term.ProgressNone}, Report: func(*Outcome) error { return nil },
+		Do: func(_ context.Context, w *Work) (any, error) {
+			if w.Source == "a" { // ends after b has begun
+				<-started
+			} else {
+				close(started)
+			}
+			_, err := fmt.Fprintln(w.Stdout, w.Source)
+			return nil, err
+		},
+	})
+	require.NoError(t, err)
+	require.Equal(t, "a\nb\n", out.String())
+	require.Equal(t, Totals{Sources: 2, Done: 2}, totals)
 }

@@ -32,6 +32,7 @@ const (
 	SchemaConvert     = "hyperslab.convert/1"
 	SchemaConvertTree = "hyperslab.convert.tree/1"
 	SchemaConvertMany = "hyperslab.convert.many/1"
+	SchemaMany        = "hyperslab.many/1"
 	SchemaDiffTree    = "hyperslab.difftree/1"
 	SchemaDiff        = "hyperslab.diff/1"
 	SchemaRepack      = "hyperslab.repack/1"
