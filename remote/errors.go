@@ -9,6 +9,7 @@ import (
 	"io"
 	"io/fs"
 	"net/http"
+	"time"
 
 	"github.com/hyperslab/hyperslab/internal/errs"
 )
@@ -50,13 +51,18 @@ func (e *Error) Unwrap() error { return e.Err }
 // statusError is a response that contains no object.
 type statusError struct {
 	status int
-	text   string // from the server, for example "NoSuchBucket"
+	text   string        // from the server, for example "NoSuchBucket"
+	reason string        // "": unknown
+	after  time.Duration // that the server asks to wait; 0: it does not
 }
 
 func (e *statusError) Error() string {
 	text := fmt.Sprintf("status %d %s", e.status, http.StatusText(e.status))
 	if e.text != "" {
 		text += " (" + e.text + ")"
+	}
+	if e.reason != "" {
+		text += ": " + e.reason
 	}
 	return text
 }

@@ -326,7 +326,10 @@ func (o *Object) fetchOnce(run []*block) ([]*block, error) {
 		return run, err
 	}
 	defer done()
-	if err := o.v.check(h, body, off, n); err != nil {
+	if body, err = page(h, body); err == nil {
+		err = o.v.check(h, body, off, n)
+	}
+	if err != nil {
 		return run, err
 	}
 	return o.blocksOf(run, body)

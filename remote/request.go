@@ -135,15 +135,18 @@ func (b *counted) Read(p []byte) (int, error) {
 
 // problem returns the error of a response without content, with up to 4 KiB of its body.
 func problem(h *http.Response, body io.Reader) error {
-	e := &statusError{status: h.StatusCode}
+	e := &statusError{status: h.StatusCode, after: retryAfter(h)}
+	text := ""
 	if strings.Contains(h.Header.Get("Content-Type"), "xml") { // of S3
-		text, _ := io.ReadAll(io.LimitReader(body, 4<<10)) // a part is enough for the code
-		if _, rest, found := strings.Cut(string(text), "<Code>"); found {
+		b, _ := io.ReadAll(io.LimitReader(body, 4<<10)) // a part is enough for the code
+		text = string(b)
+		if _, rest, found := strings.Cut(text, "<Code>"); found {
 			if code, _, found := strings.Cut(rest, "</Code>"); found && len(code) < 100 && !strings.ContainsFunc(code, func(c rune) bool { return c < 'A' || c > 'z' }) {
 				e.text = code
 			}
 		}
 	}
+	e.reason = expired(h, text)
 	return e
 }
 
@@ -233,6 +236,10 @@ func (o *Object) probe(ctx context.Context, whole bool) (v *version, blocks [][]
 func (o *Object) firstBlocks(h *http.Response, body io.Reader, wanted int64) (*version, [][]byte, error) {
 	v := &version{target: o.v.target, shown: o.v.shown, tag: h.Header.Get("ETag"), time: h.Header.Get("Last-Modified"), seen: time.Now()}
 	n := h.ContentLength
+	body, err := page(h, body)
+	if err != nil {
+		return nil, nil, err
+	}
 	switch h.StatusCode {
 	case http.StatusPartialContent:
 		_, last, size, ok := contentRange(h.Header.Get("Content-Range"))
@@ -302,7 +309,13 @@ func (c *Client) repeat(ctx context.Context, count *counters, f func() error) er
 		if err == nil || n >= c.o.Retries || !transient(err) || ctx.Err() != nil {
 			return err
 		}
-		wait := time.NewTimer(most/2 + rand.N(most/2))
+		after := time.Duration(0)
+		if status, ok := errors.AsType[*statusError](err); ok {
+			if after = status.after; after > c.o.Timeout {
+				return fmt.Errorf("%w: the server asks to wait %v, longer than the timeout of %v", err, after, c.o.Timeout)
+			}
+		}
+		wait := time.NewTimer(max(after, most/2) + rand.N(most/2))
 		select {
 		case <-wait.C:
 		case <-ctx.Done():
