@@ -64,6 +64,13 @@ type OpenOptions struct {
 	// errors.ErrUnsupported. ndarray.Array.LossyChanges then counts the changed elements.
 	AllowLossy bool
 
+	// Checksums compares each chunk of a b2nd array that is read with its checksum, if the array has
+	// current ones: if the last filter of Compression is "crc32c". A wrong one gives
+	// ndarray.ErrCorrupt with the number of the chunk and both values. Chunks are then read whole,
+	// also if a read needs some of their blocks. It does not go with Library. With Untrusted, and
+	// with Write, checksums are always compared; those of HDF5 are too.
+	Checksums bool
+
 	// Library uses the C library of b2nd and HDF5 for all elements, one call at a time, instead of
 	// workers; for comparison.
 	Library bool
@@ -102,7 +109,7 @@ func (o *OpenOptions) internal() *opened.Options {
 	return &opened.Options{
 		ArrayOptions: tree.ArrayOptions{
 			DType: x.DType, Metadata: x.Metadata, Write: x.Write, Lock: x.Lock, Durable: x.Durable, AllowLossy: x.AllowLossy,
-			Library: x.Library, ExternalDir: x.ExternalDir, Missing: x.Missing, Unlocked: x.Unlocked,
+			Library: x.Library, Checksums: x.Checksums, ExternalDir: x.ExternalDir, Missing: x.Missing, Unlocked: x.Unlocked,
 		},
 		Shards: x.Shards, Untrusted: x.Untrusted.internal(), Logger: x.Logger,
 	}

@@ -271,6 +271,9 @@ func target(t *Target, to locate.Location, m ndarray.Meta, attrs ndarray.Attrs, 
 			spec.Compression = b2nd.DefaultCompression()
 		}
 		err = b2nd.Check(spec)
+		if o.Sparse && slices.Contains(spec.Compression.Filters, "crc32c") {
+			return spec, fmt.Errorf("%w: checksums in a sparse target of a plan", errors.ErrUnsupported)
+		}
 		if o.Compact {
 			return spec, fmt.Errorf("%w: a compact target of format %s; the parts of HDF5 can be joined", ndarray.ErrParam, format)
 		}

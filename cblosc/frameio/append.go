@@ -163,7 +163,11 @@ func CreateLike(path string, f *Frame) (*Writer, error) {
 	if err != nil {
 		return nil, &Error{"create", path, -1, err}
 	}
+	p.Checksums = f.HasChecksums()
 	for _, name := range f.VLMetalayers() {
+		if name == cframe.ChecksumLayer {
+			continue
+		}
 		content, err := f.VLMetalayer(name)
 		if err != nil {
 			return nil, err
@@ -191,6 +195,10 @@ func resume(f *Frame, o *AppendOptions) (*Writer, error) {
 		return nil, fmt.Errorf("%w: %d variable-length metalayers, at most %d", cblosc.ErrLimit, n, cblosc.MaxVLMetalayers)
 	}
 	w, header, err := newWriter(f.path, p.filled())
+	if err == nil && f.HasChecksums() {
+		w.sums = new(sums)
+		w.sums.of32, err = f.checksums()
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -198,7 +206,9 @@ func resume(f *Frame, o *AppendOptions) (*Writer, error) {
 		return nil, fmt.Errorf("%w: a header of %d bytes, want %d", errs.ErrInvalidBytes, h.HeaderSize, header)
 	}
 	for _, l := range f.head.Trailer.VLMetalayers {
-		w.vlmeta = append(w.vlmeta, cblosc.Metalayer{Name: l.Name, Content: l.Content})
+		if l.Name != cframe.ChecksumLayer { // rewritten, or stale
+			w.vlmeta = append(w.vlmeta, cblosc.Metalayer{Name: l.Name, Content: l.Content})
+		}
 	}
 	w.offsets = f.offsets
 	w.resumed, w.had = true, len(f.offsets)

@@ -47,6 +47,11 @@ type ArrayOptions struct {
 	// returns ErrLocked.
 	Lock *Lock
 
+	// Checksums adds a checksum of each chunk to a frame that has none, or stale ones. It reads all
+	// existing chunks and cannot find errors in them. A frame with current checksums keeps them
+	// without it.
+	Checksums bool
+
 	// Repeated is a chunk of repeated values (cblosc.SpecialChunk), for example of the fill value
 	// of the array. WriteRegion stores it for each chunk whose elements have this value. Nil: such
 	// chunks are compressed.
@@ -128,6 +133,14 @@ func (a *Array) writer(o *ArrayOptions) (*ArrayWriter, error) {
 		return nil, err
 	}
 	aw := &ArrayWriter{a: a, w: w, durable: o.Durable, nowhere: map[int64]bool{}, changed: o.Rows != 0}
+	if o.Checksums && w.sums == nil {
+		if w.sums, aw.changed = new(sums), true; len(w.vlmeta) == cblosc.MaxVLMetalayers {
+			return nil, fmt.Errorf("%w: checksums beside %d variable-length metalayers, at most %d", cblosc.ErrLimit, len(w.vlmeta), cblosc.MaxVLMetalayers)
+		}
+		if err := a.f.sum(w.sums); err != nil {
+			return nil, err
+		}
+	}
 	if o.Rows != 0 {
 		if err := aw.grow(o.Rows); err != nil {
 			return nil, err
@@ -217,6 +230,7 @@ func (w *ArrayWriter) grow(rows int64) error {
 	zeros := cframe.Offset(-1)<<63 | cframe.Offset(chunk.Zeros)<<56
 	for int64(len(w.w.offsets)) < n {
 		w.w.offsets = append(w.w.offsets, zeros)
+		w.w.sums.add(w.w.sums.of(nil, zeros))
 	}
 	w.w.totals.nbytes = n * int64(w.w.params.ChunkSize)
 	return nil
@@ -380,7 +394,8 @@ func (w *ArrayWriter) WriteChunk(i int64, b []byte) error {
 // chunk must not be stored yet.
 //
 // It returns cblosc.ErrRegion, cblosc.ErrParam for a contiguous frame and for a stored chunk,
-// cblosc.ErrSize for a size that no chunk of the array has, cblosc.ErrBroken or cblosc.ErrClosed.
+// cblosc.ErrSize for a size that no chunk of the array has, errors.ErrUnsupported for a frame with
+// checksums, cblosc.ErrBroken or cblosc.ErrClosed.
 func (w *ArrayWriter) PlaceChunk(i, number, size int64, special cblosc.Special) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -392,6 +407,8 @@ func (w *ArrayWriter) PlaceChunk(i, number, size int64, special cblosc.Special) 
 		err = fmt.Errorf("%w: chunk %d of %d", cblosc.ErrRegion, i, len(w.w.offsets))
 	case !w.w.params.Sparse:
 		err = fmt.Errorf("%w: a chunk file of a contiguous frame", cblosc.ErrParam)
+	case w.w.sums != nil:
+		err = fmt.Errorf("%w: a chunk file in a frame with checksums", errors.ErrUnsupported)
 	case !w.w.offsets[i].IsSpecial():
 		err = fmt.Errorf("%w: the chunk is stored already", cblosc.ErrParam)
 	case stored && (number < 0 || number > math.MaxUint32):
@@ -470,6 +487,7 @@ func (w *ArrayWriter) state() error {
 // offset if the old chunk was not shorter, otherwise at the end.
 func (w *ArrayWriter) store(i int64, b []byte, entry cframe.Offset) error {
 	w.changed = true
+	w.w.sums.set(i, b, entry)
 	old := w.w.offsets[i]
 	if b == nil {
 		w.w.offsets[i] = entry

@@ -133,8 +133,9 @@ func compressed(p *cblosc.CParams, b []byte) ([]byte, error) {
 }
 
 // indexChunk returns the index with the bytes that the library's appends write (frame.c,
-// frame_append_chunk) with one thread. It returns nil without chunks.
-func indexChunk(offsets []cframe.Offset) ([]byte, error) {
+// frame_append_chunk) with one thread, and cframe.ChecksumMark if mark is set. It returns nil
+// without chunks.
+func indexChunk(offsets []cframe.Offset, mark bool) ([]byte, error) {
 	if len(offsets) == 0 {
 		return nil, nil
 	}
@@ -144,7 +145,11 @@ func indexChunk(offsets []cframe.Offset) ([]byte, error) {
 	for _, o := range offsets {
 		b = binary.LittleEndian.AppendUint64(b, uint64(o))
 	}
-	return compressed(p, b)
+	index, err := compressed(p, b)
+	if err == nil && mark {
+		index[cframe.CodecMetaField] = cframe.ChecksumMark
+	}
+	return index, err
 }
 
 // special returns the index entry of a chunk that exists only in the index, and whether h is such a

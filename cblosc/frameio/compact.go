@@ -145,7 +145,7 @@ func (f *Frame) writePacked(path string, offsets []cframe.Offset, cbytes int64, 
 	if err != nil {
 		return invalid(err)
 	}
-	index, err := indexChunk(offsets)
+	index, err := indexChunk(offsets, f.HasChecksums())
 	if err != nil {
 		return err
 	}

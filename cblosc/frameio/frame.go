@@ -30,7 +30,8 @@ type Frame struct {
 	path    string
 	head    *cframe.Frame
 	offsets []cframe.Offset
-	space   []int32 // for each stored chunk of a contiguous frame: bytes up to the next one
+	space   []int32  // for each stored chunk of a contiguous frame: bytes up to the next one
+	sums    []uint32 // checksums that reads compare; nil without Limits.Checksums or if there are none
 	src     source
 	limit   int64 // Limits.Chunk
 	workers workerPool
@@ -50,6 +51,11 @@ type Limits struct {
 	// the limit of the format, 2 GiB.
 	Chunk int64
 
+	// Checksums compares each chunk that is read with its checksum, if the frame has current ones
+	// (HasChecksums). A chunk with another checksum gives format.ErrCorrupt with both values. Chunks
+	// are then read whole, also if only some of their blocks are needed.
+	Checksums bool
+
 	// AnyCodec opens frames also if their codec or filters are not available, for example to read
 	// the metadata. Reading a chunk with such a codec or filter returns errors.ErrUnsupported.
 	AnyCodec bool
@@ -67,7 +73,7 @@ func (l *Limits) filled() Limits {
 	}
 	return Limits{
 		Header: cmp.Or(l.Header, d.Header), Trailer: cmp.Or(l.Trailer, d.Trailer), Index: cmp.Or(l.Index, d.Index),
-		Chunk: cmp.Or(l.Chunk, chunk.MaxNBytes), AnyCodec: l.AnyCodec,
+		Chunk: cmp.Or(l.Chunk, chunk.MaxNBytes), Checksums: l.Checksums, AnyCodec: l.AnyCodec,
 	}
 }
 
@@ -181,6 +187,9 @@ func newFrame(path string, head *cframe.Frame, src source, l Limits) (*Frame, er
 	})
 	if err == nil {
 		err = f.measure()
+	}
+	if err == nil && l.Checksums && f.HasChecksums() {
+		f.sums, err = f.checksums()
 	}
 	if err == nil && vary && len(f.offsets) > 0 {
 		return nil, errors.Join(variable, f.workers.close())

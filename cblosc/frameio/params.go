@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/hyperslab/hyperslab/cblosc"
+	"github.com/hyperslab/hyperslab/internal/format/cframe"
 	"github.com/hyperslab/hyperslab/internal/format/chunk"
 )
 
@@ -23,6 +24,7 @@ type Params struct {
 	ChunkSize int                // bytes of the values of a chunk: a multiple of CParams.TypeSize; 0: 1 MiB, in whole elements
 	Meta      []cblosc.Metalayer // fixed metalayers, at most 16
 	VLMeta    []cblosc.Metalayer // variable-length metalayers, at most 16, compressed as the library does
+	Checksums bool               // a checksum of each chunk, in a variable-length metalayer (Limits.Checksums)
 	Sparse    bool               // a directory with one file for each chunk, instead of one file
 	Overwrite bool               // Create may replace an existing file or directory
 	Workers   int                // maximum number of goroutines that compress; 0: GOMAXPROCS
@@ -53,13 +55,16 @@ func (p *Params) validate() error {
 	if p.Workers < 0 {
 		bad(cblosc.ErrParam, "Workers = %d, want ≥ 0", p.Workers)
 	}
+	if p.Checksums && len(p.VLMeta) == cblosc.MaxVLMetalayers {
+		bad(cblosc.ErrLimit, "VLMeta: %d metalayers and that of Checksums, at most %d", len(p.VLMeta), cblosc.MaxVLMetalayers)
+	}
 	for field, layers := range map[string][]cblosc.Metalayer{"Meta": p.Meta, "VLMeta": p.VLMeta} {
 		if len(layers) > cblosc.MaxMetalayers {
 			bad(cblosc.ErrLimit, "%s: %d metalayers, at most %d", field, len(layers), cblosc.MaxMetalayers)
 		}
 		for i, l := range layers {
 			switch {
-			case l.Name == "" || strings.IndexByte(l.Name, 0) >= 0:
+			case l.Name == "" || strings.IndexByte(l.Name, 0) >= 0 || field == "VLMeta" && l.Name == cframe.ChecksumLayer:
 				bad(cblosc.ErrParam, "%s[%d]: name %q", field, i, l.Name)
 			case len(l.Name) > cblosc.MaxMetalayerName:
 				bad(cblosc.ErrLimit, "%s[%d]: a name of %d bytes, at most %d", field, i, len(l.Name), cblosc.MaxMetalayerName)

@@ -35,6 +35,7 @@ type part struct {
 	out     []byte  // bytes of the chunks that are stored, in sequence
 	lengths []int32 // of each chunk in out; 0 for a chunk that exists only in the index
 	entries []cframe.Offset
+	sums    []uint32      // checksums of the chunks; 0 without Params.Checksums
 	at      cframe.Offset // offset of out in the frame
 	first   []byte        // the first chunk of a frame, compressed by addPart
 }
@@ -97,7 +98,7 @@ func (w *Writer) submit(values []byte, ours bool) error {
 	w.last = placed
 	w.running.Go(func() {
 		defer func() { w.idle <- p }()
-		err := p.compress(values, size)
+		err := p.compress(values, size, w.sums)
 		if before != nil {
 			<-before
 		}
@@ -159,9 +160,10 @@ func (w *Writer) addPart(values []byte) (*part, error) {
 	return &part{c: c, first: done}, nil
 }
 
-// compress fills p with the chunks of values, size bytes each; the last may be shorter.
-func (p *part) compress(values []byte, size int) error {
-	p.lengths, p.entries = p.lengths[:0], p.entries[:0]
+// compress fills p with the chunks of values, size bytes each; the last may be shorter. sums are
+// those of the Writer.
+func (p *part) compress(values []byte, size int, sums *sums) error {
+	p.lengths, p.entries, p.sums = p.lengths[:0], p.entries[:0], p.sums[:0]
 	if p.first != nil && len(values) <= size {
 		p.chunks.Reset()
 		p.chunks.Append(p.first)
@@ -182,6 +184,7 @@ func (p *part) compress(values []byte, size int) error {
 		if nowhere {
 			b = nil
 		}
+		p.sums = append(p.sums, sums.of(b, o))
 		n += copy(p.out[n:], b) // moves b only if an earlier chunk exists only in the index
 		p.lengths, p.entries = append(p.lengths, int32(len(b))), append(p.entries, o)
 	}
@@ -206,7 +209,7 @@ func (w *Writer) enter(p *part, n int) {
 			o = next
 			next += cframe.Offset(length)
 		}
-		w.count(o, min(w.params.ChunkSize, n))
+		w.count(o, p.sums[k], min(w.params.ChunkSize, n))
 		n -= w.params.ChunkSize
 	}
 }

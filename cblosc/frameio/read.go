@@ -313,11 +313,11 @@ func (f *Frame) load(w *worker, v *values, i int64) error {
 	}
 	n := len(raw)
 	h, err := chunk.ParseHeader(raw)
-	if err != nil {
-		return invalid(err)
+	if err == nil {
+		err = f.fits(i, v.n, &h)
 	}
-	if err := f.fits(i, v.n, &h); err != nil {
-		return err
+	if err != nil {
+		return f.unlike(i, raw, &h, invalid(err))
 	}
 	if size := int(h.CBytes); size > n {
 		if n < most {
@@ -329,6 +329,9 @@ func (f *Frame) load(w *worker, v *values, i int64) error {
 		raw = w.raw
 	}
 	v.h, v.raw = h, raw[:h.CBytes]
+	if err := f.matches(i, v.raw); err != nil {
+		return err
+	}
 	if h.Special != chunk.NotSpecial {
 		return v.setSpecial(h.Special, int(h.TypeSize), v.raw)
 	}
@@ -353,7 +356,7 @@ const partialBytes = 16 << 10
 // hasBlocks reports whether loadBlocks may save work for chunk i.
 func (f *Frame) hasBlocks(i int64) bool {
 	_, mapped := f.src.(*mapSource)
-	return !mapped && f.space != nil && !f.offsets[i].IsSpecial() && f.space[i] >= partialBytes
+	return !mapped && f.sums == nil && f.space != nil && !f.offsets[i].IsSpecial() && f.space[i] >= partialBytes
 }
 
 // loadBlocks is load for a chunk of which only some blocks are needed; blocks is the expected

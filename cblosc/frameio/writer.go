@@ -43,6 +43,7 @@ type Writer struct {
 	batch   int    // bytes of values that one worker compresses at a time: whole chunks
 
 	offsets []cframe.Offset
+	sums    *sums // checksums of the chunks; nil without Params.Checksums
 	totals  totals
 	files   int64                  // for a sparse frame: largest file number plus 1
 	used    map[cframe.Offset]bool // file numbers in use; nil if only larger numbers are assigned
@@ -116,6 +117,9 @@ func newWriter(path string, p *Params) (*Writer, int, error) {
 		return nil, 0, err
 	}
 	w := &Writer{path: path, params: *p, cp: *p.CParams, totals: totals{chunkSize: -1}}
+	if p.Checksums {
+		w.sums = new(sums)
+	}
 	for _, l := range p.VLMeta {
 		b, err := compressed(cblosc.DefaultCParams(), l.Content)
 		if err != nil {
@@ -133,7 +137,7 @@ func newWriter(path string, p *Params) (*Writer, int, error) {
 }
 
 func (w *Writer) header() []byte {
-	return appendHeader(nil, &w.cp, w.params.Sparse, len(w.vlmeta) > 0, w.totals, w.params.Meta)
+	return appendHeader(nil, &w.cp, w.params.Sparse, len(w.vlmeta) > 0 || w.sums != nil, w.totals, w.params.Meta)
 }
 
 // exists adds cblosc.ErrExists to the error for a path that exists.
@@ -222,7 +226,7 @@ func (w *Writer) WriteChunk(b []byte) error {
 			return w.fail(op, err, true)
 		}
 	}
-	w.count(o, int(h.NBytes))
+	w.count(o, w.sums.of(b, o), int(h.NBytes))
 	w.ended = int(h.NBytes) < w.params.ChunkSize
 	return nil
 }
@@ -256,8 +260,9 @@ func (w *Writer) RepeatLast(n int) error {
 		return w.fail(op, tooMany(), false)
 	}
 	w.offsets = slices.Grow(w.offsets, n)
+	sum := w.sums.of(nil, w.offsets[k-1])
 	for range n {
-		w.count(w.offsets[k-1], w.params.ChunkSize)
+		w.count(w.offsets[k-1], sum, w.params.ChunkSize)
 	}
 	return nil
 }
@@ -341,12 +346,13 @@ func (w *Writer) number(cbytes int64) cframe.Offset {
 	return o
 }
 
-// count adds a chunk of n bytes of values to the index.
-func (w *Writer) count(o cframe.Offset, n int) {
+// count adds a chunk of n bytes of values to the index. sum is its checksum.
+func (w *Writer) count(o cframe.Offset, sum uint32, n int) {
 	if w.totals.chunkSize < 0 {
 		w.totals.chunkSize = int32(n)
 	}
 	w.offsets = append(w.offsets, o)
+	w.sums.add(sum)
 	w.totals.nbytes += int64(n)
 }
 
@@ -383,11 +389,19 @@ func (w *Writer) finish() error {
 
 // surround writes header, index and trailer, and commits.
 func (w *Writer) surround() error {
-	rest, err := indexChunk(w.offsets)
+	rest, err := indexChunk(w.offsets, w.sums != nil)
 	if err != nil {
 		return err
 	}
-	rest = appendTrailer(rest, w.vlmeta)
+	vlmeta := w.vlmeta
+	if w.sums != nil {
+		layer, err := w.sums.layer(w.offsets)
+		if err != nil {
+			return err
+		}
+		vlmeta = append(slices.Clip(vlmeta), layer)
+	}
+	rest = appendTrailer(rest, vlmeta)
 	w.totals.frameSize = int64(len(w.header()) + len(rest))
 	if !w.params.Sparse {
 		w.totals.frameSize += w.totals.cbytes

@@ -507,6 +507,9 @@ func (f *frame) readTrailer() {
 		return
 	}
 	for _, l := range t.VLMetalayers {
+		if l.Name == cframe.ChecksumLayer { // of other chunks than those of the new file
+			continue
+		}
 		h, err := chunk.ParseHeader(l.Content)
 		if err == nil {
 			err = chunk.Check(l.Content)

@@ -99,6 +99,7 @@ type ArrayOptions struct {
 	Durable     bool
 	AllowLossy  bool
 	Library     bool
+	Checksums   bool
 	Lock        *ndarray.Lock // of the file, with Write
 	ExternalDir string
 	Missing     func(error)

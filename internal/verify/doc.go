@@ -5,8 +5,9 @@
 //
 // File checks the structure of a file with the readers of package format, which validate every
 // field. It decodes every chunk, in parallel. It compares the checksums that the format has:
-// Fletcher-32, the checksums of HDF5 metadata, and those inside the streams of codecs. Finally
-// libhdf5 or C-Blosc2 opens the objects in the file.
+// Fletcher-32, the checksums of HDF5 metadata, those inside the streams of codecs, and the current
+// checksums of a frame (package frameio). Finally libhdf5 or C-Blosc2 opens the objects in the
+// file.
 //
 // Each error is reported with its location: the object, the chunk with its first element, and the
 // offset in the file. Elements without a checksum that still decode may be wrong, because the

@@ -90,7 +90,7 @@ func (j *job) frameIn(path string, in *stores.Frame, object string) (err error) 
 		u.pool = j.pool
 		u.vl, err = cblosc.NewDecompressor(nil)
 	} else {
-		l := &frameio.Limits{Header: limits.Header, Trailer: limits.Trailer, Index: limits.Index, Chunk: u.most}
+		l := &frameio.Limits{Header: limits.Header, Trailer: limits.Trailer, Index: limits.Index, Chunk: u.most, Checksums: true}
 		if r != nil {
 			u.frame, err = frameio.OpenReaderAt(r, size, l)
 		} else {
@@ -302,18 +302,19 @@ func (u *frameUnit) check(_ context.Context, i int64, s *scratch) (r result, err
 		return u.byLibrary(i, n, s)
 	}
 	if o := u.offsets[i]; o.IsSpecial() { // the frame reader has checked the entry
-		return result{decoded: n}, u.blocks(i, chunk.Header{})
+		return result{decoded: n, checksums: u.sums()}, u.blocks(i, chunk.Header{})
 	}
 	if u.again != nil && u.again[i] {
 		return r, nil // already reported; decoding it again for each entry would be quadratic
 	}
+	r.checksums = u.sums()
 	if s.raw, err = u.frame.Chunk(s.raw[:0], i); err != nil {
 		return r, cause(err)
 	}
 	if err := u.policy.Check(s.raw); err != nil {
 		return r, err
 	}
-	r = result{decoded: n, stored: int64(len(s.raw))}
+	r.decoded, r.stored = n, int64(len(s.raw))
 	h, err := chunk.ParseHeader(s.raw)
 	if err != nil {
 		return r, err
@@ -327,6 +328,14 @@ func (u *frameUnit) check(_ context.Context, i int64, s *scratch) (r result, err
 		_, err = u.frame.Decompress(sized(&s.data, n), i)
 	}
 	return r, cause(err)
+}
+
+// sums returns the number of checksums of a chunk that the frame reader compares.
+func (u *frameUnit) sums() int64 {
+	if u.frame.HasChecksums() {
+		return 1
+	}
+	return 0
 }
 
 // blocks compares the blocks of a chunk with those of the array.

@@ -10,10 +10,12 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/hyperslab/hyperslab/cblosc"
 	"github.com/hyperslab/hyperslab/internal/format"
 	"github.com/hyperslab/hyperslab/internal/testkit/testutil"
 	"github.com/hyperslab/hyperslab/internal/verify"
 	"github.com/hyperslab/hyperslab/ndarray"
+	"github.com/hyperslab/hyperslab/ndarray/b2nd"
 )
 
 // writeZeros writes an array of zeros, whose chunks are special entries of the index.
@@ -108,4 +110,41 @@ except (KeyError, OSError):
 	require.NoError(t, err)
 	require.Equal(t, verify.ExitCorrupt, r.ExitCode())
 	require.True(t, slices.ContainsFunc(r.Damages, func(p verify.Finding) bool { return errors.Is(p.Err, format.ErrTruncated) }), "%v", r.Damages)
+}
+
+// TestFile_checksums flips a bit that C-Blosc2 decodes, in an array with and without checksums.
+func TestFile_checksums(t *testing.T) {
+	spec := ndarray.Spec{Shape: []int64{4000}, ChunkShape: []int64{1000}, DType: ndarray.DTypeOf[uint16](),
+		Compression: &ndarray.Compression{Codec: "none", Filters: []string{"crc32c"}}}
+	path := filepath.Join(t.TempDir(), "a.b2nd")
+	b, err := b2nd.Create(path, spec, nil)
+	require.NoError(t, err)
+	require.NoError(t, b.(ndarray.RegionWriter).WriteRegion(t.Context(), testutil.Noise(6000, 1), ndarray.Region{Start: []int64{0}, Shape: []int64{3000}}, 1))
+	require.NoError(t, b.Close())
+	r, err := verify.File(t.Context(), path, nil)
+	require.NoError(t, err)
+	require.Equal(t, verify.ExitValid, r.ExitCode())
+	require.Equal(t, []int64{4, 4}, []int64{r.Chunks, r.Checksums})
+	require.True(t, r.ValuesVerified())
+
+	content, err := os.ReadFile(path)
+	require.NoError(t, err)
+	at := bytes.Index(content, testutil.Noise(6000, 1)[2000:2032])
+	content[at] ^= 1
+	require.NoError(t, os.WriteFile(path, content, 0o600))
+	r, err = verify.File(t.Context(), path, nil)
+	require.NoError(t, err)
+	require.Equal(t, verify.ExitCorrupt, r.ExitCode())
+	require.Len(t, r.Damages, 1)
+	require.Equal(t, int64(1), r.Damages[0].Chunk)
+	require.ErrorContains(t, r.Damages[0].Err, "checksum")
+
+	a, err := cblosc.OpenArray(path) // a change by another program: the checksums are stale
+	require.NoError(t, err)
+	require.NoError(t, a.WriteRegion(testutil.Noise(2, 2), []int64{3999}, []int64{1}))
+	require.NoError(t, a.Close())
+	r, err = verify.File(t.Context(), path, nil)
+	require.NoError(t, err)
+	require.Equal(t, verify.ExitValid, r.ExitCode())
+	require.Zero(t, r.Checksums)
 }

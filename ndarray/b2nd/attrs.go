@@ -15,6 +15,7 @@ import (
 	"github.com/hyperslab/hyperslab/internal/errs"
 	"github.com/hyperslab/hyperslab/internal/format"
 	"github.com/hyperslab/hyperslab/internal/format/b2ndmeta"
+	"github.com/hyperslab/hyperslab/internal/format/cframe"
 	"github.com/hyperslab/hyperslab/internal/format/msgpack"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
@@ -64,13 +65,13 @@ func (r *record) attributes(vl, fixed layers) (ndarray.Attrs, error) {
 		return ndarray.Attrs{}, err
 	}
 	var out ndarray.Attrs
-	known, layer := map[string]bool{recordName: true}, make(map[string]bool, len(names))
+	known, layer := map[string]bool{recordName: true, cframe.ChecksumLayer: true}, make(map[string]bool, len(names))
 	for _, name := range names {
 		layer[name] = true
 	}
 	for _, a := range r.attrs {
 		known[a.name] = true
-		own := a.name != recordName && layer[a.name]
+		own := !hiddenLayer(a.name) && layer[a.name]
 		switch {
 		case own:
 			if err := addPlain(&out, vl, a.name, &a, false); err != nil {
@@ -125,6 +126,10 @@ func addFixed(out *ndarray.Attrs, fixed layers) error {
 	}
 	return nil
 }
+
+// hiddenLayer reports whether a variable-length metalayer is not an attribute: the record and the
+// checksums.
+func hiddenLayer(name string) bool { return name == recordName || name == cframe.ChecksumLayer }
 
 // ownLayer reports whether a fixed metalayer is the source of Meta.
 func ownLayer(name string) bool { return name == b2ndmeta.Name || name == b2ndmeta.CatervaName }
@@ -209,7 +214,7 @@ func (b *backend) SetAttr(ctx context.Context, a ndarray.Attr) error {
 func (b *backend) has(vl layers, name string) (bool, error) {
 	names, err := vl.Names()
 	i := b.record.find(name)
-	return name != recordName && slices.Contains(names, name) || i >= 0 && !b.record.attrs[i].alone, err
+	return !hiddenLayer(name) && slices.Contains(names, name) || i >= 0 && !b.record.attrs[i].alone, err
 }
 
 // DeleteAttr removes an attribute. It returns ErrNotFound if there is no such attribute, and
@@ -240,7 +245,7 @@ func (b *backend) deleteAttr(vl *cblosc.Metalayers, name string) error {
 		return err
 	}
 	i := b.record.find(name)
-	if name != recordName && slices.Contains(names, name) {
+	if !hiddenLayer(name) && slices.Contains(names, name) {
 		if err := vl.Delete(name); err != nil {
 			return err
 		}
@@ -332,10 +337,10 @@ func (r *record) put(vl *cblosc.Metalayers, attr ndarray.Attr) error {
 // putValue is put for an attribute that is stored by its value. names are the
 // metalayers except the record.
 func (r *record) putValue(vl *cblosc.Metalayers, attr ndarray.Attr, names []string) (err error) {
-	has := slices.Contains(names, attr.Name)
+	has := !hiddenLayer(attr.Name) && slices.Contains(names, attr.Name)
 	a := recordAttr{name: attr.Name, value: attr.Value.Clone()}
 	plain, exact := toPlain(attr.Value)
-	a.alone = exact && attr.Name != recordName && len(attr.Name) <= cblosc.MaxMetalayerName &&
+	a.alone = exact && !hiddenLayer(attr.Name) && len(attr.Name) <= cblosc.MaxMetalayerName &&
 		(has || len(names) < maxPlain)
 	switch {
 	case a.alone && has:

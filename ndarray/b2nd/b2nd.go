@@ -34,6 +34,8 @@ type backend struct {
 
 	mu     sync.Mutex // guards the record and the metalayers of attributes together
 	record *record
+
+	partial sync.Mutex // held while chunks with checksums are changed
 }
 
 // OpenOptions are the options of Open. nil means the zero value.
@@ -51,6 +53,12 @@ type OpenOptions struct {
 	// errors.ErrUnsupported with the reason, which Unreadable of the backend returns too. It does
 	// not go with Write, Durable, Library and Allow.
 	Metadata bool
+
+	// Checksums compares each stored chunk that is read with its checksum, if the array has current
+	// ones: if the last filter of Compression is "crc32c". A chunk with another checksum gives
+	// ndarray.ErrCorrupt with the number of the chunk and both values. It does not go with Library.
+	// Arrays that are open for writing always compare checksums.
+	Checksums bool
 
 	// Write opens for writing, in place. Writes reach the disk at once, so a killed program may
 	// leave a write half done.
@@ -121,6 +129,9 @@ func Open(path string, o *OpenOptions) (ndarray.Backend, error) {
 	if o == nil {
 		o = &OpenOptions{}
 	}
+	if o.Checksums && (o.Library || len(o.Allow.Codecs)+len(o.Allow.Filters) > 0) {
+		return nil, ndarray.Wrap("open", path, fmt.Errorf("%w: Checksums with Library or Allow", ndarray.ErrParam))
+	}
 	if o.Metadata && (o.Write || o.Durable || o.Library || len(o.Allow.Codecs)+len(o.Allow.Filters) > 0) {
 		return nil, ndarray.Wrap("open", path, fmt.Errorf("%w: Metadata with Write, Durable, Library or Allow", ndarray.ErrParam))
 	}
@@ -182,7 +193,7 @@ func openLocked(path string, o OpenOptions) (_ ndarray.Backend, err error) {
 
 // limits returns the limits for opening a frame without C-Blosc2.
 func (o *OpenOptions) limits() *frameio.Limits {
-	return &frameio.Limits{AnyCodec: o != nil && o.Metadata}
+	return &frameio.Limits{AnyCodec: o != nil && o.Metadata, Checksums: o != nil && o.Checksums}
 }
 
 // openDirect opens an array without C-Blosc2. It returns errors.ErrUnsupported if C-Blosc2 must
@@ -208,7 +219,7 @@ func open(path string, o *OpenOptions) (*backend, error) {
 		return nil, err
 	}
 	b := &backend{engine: newEngine(path, a, o.Library)}
-	b.engine.allow = o.Allow
+	b.engine.allow, b.engine.compare = o.Allow, o.Checksums
 	if !o.Write {
 		b.engine.index = index
 	}
@@ -236,7 +247,12 @@ func (b *backend) load(path string, o *OpenOptions) error {
 	}
 	b.special = hasParameters(cp)
 	b.lossy, b.allowLossy = lossyFilter(cp), o.AllowLossy
-	b.meta, err = metaOf(path, a, cp, b.record, o)
+	if b.meta, err = metaOf(path, a, cp, b.record, o); err != nil || b.engine.fresh {
+		return err
+	}
+	if b.engine.summed, err = hasChecksums(b.engine.path, a.SChunk().VLMeta()); b.engine.summed {
+		b.meta.Compression = withChecksum(b.meta.Compression)
+	}
 	return err
 }
 
@@ -313,8 +329,8 @@ func Create(path string, spec ndarray.Spec, o *CreateOptions) (ndarray.Backend, 
 		name = path
 	}
 	if o.Plain {
-		if o.Sparse || o.Caterva || o.Library {
-			return nil, ndarray.Wrap("create", name, fmt.Errorf("%w: a plain frame with Sparse, Caterva or Library", errors.ErrUnsupported))
+		if o.Sparse || o.Caterva || o.Library || checksummed(spec.Compression) {
+			return nil, ndarray.Wrap("create", name, fmt.Errorf("%w: a plain frame with Sparse, Caterva, Library or checksums", errors.ErrUnsupported))
 		}
 		w, err := createPlain(path, name, spec)
 		if err != nil {
@@ -395,6 +411,10 @@ func create(path, name string, spec ndarray.Spec, o *CreateOptions) (_ *backend,
 		params.DType = ""
 		err = checkCaterva(spec)
 	}
+	sum := checksummed(spec.Compression)
+	if err == nil && sum && (o.Caterva || o.Library) {
+		err = fmt.Errorf("%w: checksums of a Caterva array, or of one that C-Blosc2 writes", errors.ErrUnsupported)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -421,6 +441,11 @@ func create(path, name string, spec ndarray.Spec, o *CreateOptions) (_ *backend,
 		r.dtype, opts.DType = nil, &spec.DType
 	}
 	vl := a.SChunk().VLMeta()
+	if sum { // reserves the metalayer
+		if err := vl.Add(cframe.ChecksumLayer, cframe.AppendChecksums(nil, nil)); err != nil {
+			return nil, err
+		}
+	}
 	for _, attr := range spec.Attrs {
 		if err := r.put(vl, attr); err != nil {
 			return nil, err
@@ -431,6 +456,9 @@ func create(path, name string, spec ndarray.Spec, o *CreateOptions) (_ *backend,
 	}
 	if err := b.load(name, opts); err != nil {
 		return nil, err
+	}
+	if b.engine.summed = sum; sum {
+		b.meta.Compression = withChecksum(b.meta.Compression)
 	}
 	cp.BlockSize = spec.DType.Size // in bytes: chunks have the array's blocks
 	for _, n := range params.Blocks {

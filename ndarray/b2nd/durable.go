@@ -45,25 +45,35 @@ func (d *durable) WriteRegion(ctx context.Context, src []byte, r ndarray.Region,
 	if err := d.engine.current(); err != nil {
 		return err
 	}
-	whole := ndarray.Region{Start: slices.Clone(r.Start), Shape: slices.Clone(r.Shape)}
-	for i, c := range d.meta.ChunkShape {
-		c = max(c, 1) // 0 along a dimension of length 0
-		end := r.Start[i] + r.Shape[i]
-		whole.Start[i] -= r.Start[i] % c
-		whole.Shape[i] = grid.RoundUp(end, c, d.meta.Shape[i]) - whole.Start[i]
-	}
 	if r.NumElems() == 0 {
 		return ctx.Err()
 	}
-	if !d.wholeChunks(r) {
-		around := make([]byte, whole.NumElems()*int64(d.meta.DType.Size))
-		if err := d.ReadRegion(ctx, around, whole, workers); err != nil {
-			return err
-		}
-		grid.Copy(around, grid.Box(whole), src, grid.Box(r), grid.Box(r), d.meta.DType.Size)
-		src = around
+	src, r, err := d.widened(ctx, src, r, workers)
+	if err != nil {
+		return err
 	}
-	return d.replace(ctx, 0, src, whole, workers)
+	return d.replace(ctx, 0, src, r, workers)
+}
+
+// widened returns the region of whole chunks around r, and its elements: those of src in r, and the
+// stored ones elsewhere.
+func (b *backend) widened(ctx context.Context, src []byte, r ndarray.Region, workers int) ([]byte, ndarray.Region, error) {
+	if b.wholeChunks(r) {
+		return src, r, nil
+	}
+	whole := ndarray.Region{Start: slices.Clone(r.Start), Shape: slices.Clone(r.Shape)}
+	for i, c := range b.meta.ChunkShape {
+		c = max(c, 1) // 0 along a dimension of length 0
+		end := r.Start[i] + r.Shape[i]
+		whole.Start[i] -= r.Start[i] % c
+		whole.Shape[i] = grid.RoundUp(end, c, b.meta.Shape[i]) - whole.Start[i]
+	}
+	around := make([]byte, whole.NumElems()*int64(b.meta.DType.Size))
+	if err := b.ReadRegion(ctx, around, whole, workers); err != nil {
+		return nil, r, err
+	}
+	grid.Copy(around, grid.Box(whole), src, grid.Box(r), grid.Box(r), b.meta.DType.Size)
+	return around, whole, nil
 }
 
 // Append adds rows after the last one, in one step. It needs memory for a copy of src and for the

@@ -44,6 +44,8 @@ type engine struct {
 	writer  *frameio.ArrayWriter
 	durable bool   // changes are atomic
 	defined bool   // no chunk has uninitialised values
+	summed  bool   // each chunk has a checksum, which writes keep
+	compare bool   // reads compare checksums: OpenOptions.Checksums
 	fresh   bool   // made by Create: the writing state lasts until another operation
 	run     []byte // chunk for every chunk that is not written; nil if the fill value is zero
 
@@ -279,7 +281,7 @@ func (e *engine) begin(rows int64) error {
 	if e.array == nil {
 		return ndarray.ErrClosed // if opening the array again failed before
 	}
-	w, err := frameio.WriteArray(e.path, &frameio.ArrayOptions{Rows: rows, Durable: e.durable, Lock: e.lock, Repeated: e.run})
+	w, err := frameio.WriteArray(e.path, &frameio.ArrayOptions{Rows: rows, Durable: e.durable, Lock: e.lock, Repeated: e.run, Checksums: e.summed})
 	if err != nil {
 		return err
 	}
@@ -344,8 +346,8 @@ func (e *engine) openReader() error {
 	if err := e.finishWriting(); err != nil || e.reader != nil || e.noReader != "" {
 		return err
 	}
-	r, err := frameio.OpenArray(e.path)
-	if errors.Is(err, errors.ErrUnsupported) {
+	r, err := openChecked(e.path, e.summed || e.compare)
+	if errors.Is(err, errors.ErrUnsupported) && !e.compare {
 		e.noReader = err.Error()
 		return nil
 	}
@@ -409,6 +411,9 @@ func (e *engine) close() error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	err := errors.Join(e.finishWriting(), e.dropReader())
+	if e.fresh && err == nil {
+		err = e.restore()
+	}
 	if e.array != nil {
 		err = errors.Join(err, e.array.Close())
 	}
@@ -467,6 +472,12 @@ func (b *backend) WriteRegion(ctx context.Context, src []byte, r ndarray.Region,
 		}
 		part := src[:s.NumElems()*int64(b.meta.DType.Size)]
 		src = src[len(part):]
+		if !whole && b.engine.summed { // C-Blosc2 writes no checksums
+			if err := b.rewrite(ctx, part, s, workers); err != nil {
+				return err
+			}
+			continue
+		}
 		if !b.meta.DType.IsNative() {
 			swapped = append(swapped[:0], part...)
 			b.meta.DType.ToNative(swapped) // to storage order; ToNative is its own inverse

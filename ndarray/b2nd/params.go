@@ -45,6 +45,7 @@ func cparams(c *ndarray.Compression, size int) (*cblosc.CParams, error) {
 		}
 		p.Codec = codec
 	}
+	c = withoutChecksum(c)
 	if len(c.Filters) > cblosc.MaxFilters {
 		return nil, fmt.Errorf("%w: %d filters, at most %d", ndarray.ErrParam, len(c.Filters), cblosc.MaxFilters)
 	}

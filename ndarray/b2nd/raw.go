@@ -16,7 +16,7 @@ func onlyRaw(attr ndarray.Attr) bool { return attr.Raw != nil && attr.Value.DTyp
 // keepsRaw reports whether the Raw bytes of an attribute must be stored: whether they still
 // represent its Value, which the caller may have changed.
 func keepsRaw(attr ndarray.Attr) bool {
-	if attr.Raw == nil || attr.Name == recordName || len(attr.Name) > cblosc.MaxMetalayerName {
+	if attr.Raw == nil || hiddenLayer(attr.Name) || len(attr.Name) > cblosc.MaxMetalayerName {
 		return false
 	}
 	if onlyRaw(attr) {

@@ -186,6 +186,9 @@ func (r *reader) load(path string, o *OpenOptions) (err error) {
 		}
 	}
 	r.meta.ReadOnly = true
+	if err == nil && r.frame.HasChecksums() {
+		r.meta.Compression = withChecksum(r.meta.Compression)
+	}
 	return err
 }
 

@@ -28,6 +28,12 @@ func (b *backend) Resize(ctx context.Context, shape []int64) error {
 		b.meta.Shape = shape
 		return b.fillOldChunks(ctx, old)
 	}
+	if b.engine.summed {
+		if err := b.resizeSummed(ctx, shape); err != nil {
+			return err
+		}
+		return b.fillOldChunks(ctx, old)
+	}
 	err := b.engine.idle(true, func(a *cblosc.Array) error {
 		err := a.Resize(shape)
 		b.meta.Shape = a.Shape()

@@ -30,7 +30,7 @@ func formOf(m *ndarray.Meta, special bool) (f chunked.Form, ok bool) {
 	if m.BlockShape == nil || special {
 		return f, false
 	}
-	return chunked.Blosc2(m.DType.Size, m.BlockShape, m.Compression.String()), true
+	return chunked.Blosc2(m.DType.Size, m.BlockShape, withoutChecksum(m.Compression).String()), true
 }
 
 // hasParameters reports whether a codec or filter has parameters that its name does not imply.

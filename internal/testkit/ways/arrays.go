@@ -19,6 +19,7 @@ import (
 
 	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/ndarray"
+	"github.com/hyperslab/hyperslab/ndarray/b2nd"
 	"github.com/hyperslab/hyperslab/ndarray/mem"
 )
 
@@ -59,6 +60,48 @@ func forWriting() opener {
 			return hyperslab.Open(ctx, to+strings.TrimPrefix(a.Location(), f.Path()), &hyperslab.OpenOptions{Write: true})
 		}, stop, nil
 	}}
+}
+
+// withChecksums opens copies of b2nd arrays with a checksum of each chunk, which reads compare.
+func withChecksums() opener {
+	return opener{name: "Open+Checksums", formats: []string{"b2nd"}, start: func(ctx context.Context, f *File) (func(context.Context, *Array) (*ndarray.Array, error), func() error, error) {
+		dir, err := os.MkdirTemp(f.set.Dir, "sums")
+		if err != nil {
+			return nil, nil, err
+		}
+		to := filepath.Join(dir, filepath.Base(f.Name))
+		return func(ctx context.Context, a *Array) (*ndarray.Array, error) {
+			if err := a.copySummed(ctx, to); err != nil {
+				return nil, err
+			}
+			return hyperslab.Open(ctx, to, &hyperslab.OpenOptions{Checksums: true})
+		}, func() error { return os.RemoveAll(dir) }, nil
+	}}
+}
+
+// checksumFilter is the name of the checksums in Compression.
+const checksumFilter = "crc32c"
+
+// copySummed copies a b2nd array, with a checksum of each chunk. Its pipeline is that of the array
+// if it can be written.
+func (a *Array) copySummed(ctx context.Context, to string) (err error) {
+	x, err := hyperslab.Open(ctx, a.Location(), nil)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, x.Close()) }()
+	spec := x.Meta().Spec()
+	if spec.Compression.Filters = append(spec.Compression.Filters, checksumFilter); b2nd.Check(spec) != nil { // it is only read
+		spec.Compression = &ndarray.Compression{Codec: "lz4", Level: 5, Filters: []string{"shuffle", checksumFilter}}
+	}
+	d, err := hyperslab.Create(ctx, to, spec, &hyperslab.CreateOptions{Overwrite: true, Sparse: sparse(a)})
+	if err != nil {
+		return err
+	}
+	if _, err = ndarray.Copy(ctx, d.Array, x, nil); err == nil {
+		err = d.Commit(ctx)
+	}
+	return errors.Join(err, d.Close())
 }
 
 // copyTo copies the file or directory, and the sources of virtual datasets beside it.
@@ -201,6 +244,7 @@ func openers() []opener {
 		open,
 		alone("Open+Library", hyperslab.OpenOptions{Library: true}, "hdf5", "b2nd", "caterva", "frame"),
 		forWriting(),
+		withChecksums(),
 		untrusted,
 		alone("Open+worker", hyperslab.OpenOptions{Untrusted: worker}),
 		tree,

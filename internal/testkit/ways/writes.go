@@ -27,6 +27,28 @@ func Writes(t testing.TB, reference *Reference) []Way {
 		{Name: "Create", Whole: true, Formats: []string{"b2nd", "bcolz", "caterva"}, Start: Stateless(func(ctx context.Context, a *Array, _ ndarray.Region, dst []byte) error {
 			return a.create(ctx, filepath.Join(dir, "create"+filepath.Ext(a.File.Name)), reference, dst)
 		})},
+		{Name: "Create with checksums", Whole: true, Formats: []string{"b2nd"}, Start: Stateless(func(ctx context.Context, a *Array, _ ndarray.Region, dst []byte) (err error) {
+			to := filepath.Join(dir, "summed"+filepath.Ext(a.File.Name))
+			defer func() { err = errors.Join(err, os.RemoveAll(to)) }()
+			if err := a.copySummed(ctx, to); err != nil {
+				return err
+			}
+			return a.readBy(reference, to, dst)
+		})},
+		{Name: "Write with checksums", Formats: []string{"b2nd"}, Start: changing(reference, func(ctx context.Context, location string, a *Array, r ndarray.Region) error {
+			return a.changeSummed(ctx, location, func(x *ndarray.Array) error {
+				return unchanged(a.region(r), func(src []byte) error { return x.Write(ctx, src, r) })
+			})
+		})},
+		{Name: "Append with checksums", Whole: true, Formats: []string{"b2nd"}, Start: changing(reference, func(ctx context.Context, location string, a *Array, _ ndarray.Region) error {
+			return a.changeSummed(ctx, location, func(x *ndarray.Array) error {
+				tail, err := shorten(ctx, x, a)
+				if err != nil || tail == nil {
+					return err
+				}
+				return unchanged(tail, func(src []byte) error { return x.Append(ctx, 0, src) })
+			})
+		})},
 		{Name: "CreateTree", Whole: true, Formats: []string{"hdf5"}, Start: Stateless(func(ctx context.Context, a *Array, _ ndarray.Region, dst []byte) error {
 			return a.createTree(ctx, filepath.Join(dir, "tree.h5"), reference, dst, false)
 		})},
@@ -97,6 +119,26 @@ func open(ctx context.Context, location string, change func(x *ndarray.Array) er
 		return err
 	}
 	return errors.Join(change(x), x.Close())
+}
+
+// changeSummed replaces a b2nd array by a copy with checksums, and calls change with it. Afterwards
+// the checksums must be current.
+func (a *Array) changeSummed(ctx context.Context, location string, change func(x *ndarray.Array) error) error {
+	if err := errors.Join(os.RemoveAll(location), a.copySummed(ctx, location)); err != nil {
+		return err
+	}
+	if err := open(ctx, location, change); err != nil {
+		return err
+	}
+	x, err := hyperslab.Open(ctx, location, &hyperslab.OpenOptions{Checksums: true})
+	if err != nil {
+		return err
+	}
+	if !slices.Contains(x.Meta().Compression.Filters, checksumFilter) {
+		err = errors.New("the checksums are not current")
+	}
+	got := make([]byte, x.NBytes())
+	return errors.Join(err, x.Read(ctx, got, ndarray.Whole(x.Shape())), x.Close())
 }
 
 // shorten deletes the last third of the rows, but at least one, and returns its elements, or nil if

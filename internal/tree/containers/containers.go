@@ -133,7 +133,7 @@ func (t *store) Open(ctx context.Context, path string, o *tree.ArrayOptions) (nd
 	case o.Library:
 		return nil, fmt.Errorf("%w: C-Blosc2 does not read arrays of format %s", ndarray.ErrParam, t.kind)
 	}
-	return openMember(t.open, tree.Root(path), t.s.At(path), &b2nd.OpenOptions{DType: o.DType, Metadata: o.Metadata})
+	return openMember(t.open, tree.Root(path), t.s.At(path), &b2nd.OpenOptions{DType: o.DType, Metadata: o.Metadata, Checksums: o.Checksums || t.s.Trust != nil})
 }
 
 // openMember opens the array at a key of a store.

@@ -67,7 +67,10 @@ func (f *frame) Open(ctx context.Context, path string, o *tree.ArrayOptions) (nd
 	if o == nil {
 		o = &tree.ArrayOptions{}
 	}
-	return f.array(ctx, b2nd.OpenOptions{DType: o.DType, Metadata: o.Metadata, Write: o.Write, Durable: o.Durable, AllowLossy: o.AllowLossy, Library: o.Library, Lock: o.Lock})
+	return f.array(ctx, b2nd.OpenOptions{
+		DType: o.DType, Metadata: o.Metadata, Write: o.Write, Durable: o.Durable, AllowLossy: o.AllowLossy, Library: o.Library,
+		Lock: o.Lock, Checksums: o.Checksums || f.s.Trust != nil,
+	})
 }
 
 // array opens the array: through the open file or the files of the directory if possible, and
@@ -77,7 +80,9 @@ func (f *frame) array(ctx context.Context, o b2nd.OpenOptions) (ndarray.Backend,
 	if s.Trust != nil && !o.Metadata {
 		o.Allow = cblosc.Allow{Codecs: s.Trust.Policy.Codecs, Filters: s.Trust.Policy.Filters}
 	}
-	library := o.Write || o.Library || len(o.Allow.Codecs)+len(o.Allow.Filters) > 0
+	allows := len(o.Allow.Codecs)+len(o.Allow.Filters) > 0
+	library := o.Write || o.Library || allows
+	o.Checksums = o.Checksums && !allows // C-Blosc2 reads the elements, which does not compare them
 	switch {
 	case s.Path != "" && (library || s.File == nil && !s.IsDir()):
 		return openPath(s.Path, &o)
@@ -114,7 +119,7 @@ func openPath(file string, o *b2nd.OpenOptions) (ndarray.Backend, error) {
 	if o.Write || o.Durable {
 		return nil, fmt.Errorf("%w: writing to a frame without an array", errors.ErrUnsupported)
 	}
-	return b2nd.OpenFrame(file, &b2nd.OpenOptions{DType: o.DType, Metadata: o.Metadata, AnyType: o.AnyType})
+	return b2nd.OpenFrame(file, &b2nd.OpenOptions{DType: o.DType, Metadata: o.Metadata, AnyType: o.AnyType, Checksums: o.Checksums})
 }
 
 // isPlain reports whether opening a frame failed because it contains no array.

@@ -97,7 +97,7 @@ func (o *Options) trustedTreeIn(ctx context.Context, s *tree.Source, f *tree.For
 	if err != nil {
 		return nil, err
 	}
-	arrays := tree.ArrayOptions{Metadata: o.Metadata, ExternalDir: o.ExternalDir, Missing: o.Missing}
+	arrays := tree.ArrayOptions{Metadata: o.Metadata, Checksums: o.Checksums, ExternalDir: o.ExternalDir, Missing: o.Missing}
 	return &Tree{Tree: t, Format: f.Name, Location: l, Arrays: arrays}, nil
 }
 

@@ -306,7 +306,7 @@ func joinFrames(ctx context.Context, dst string, shards []Shard) (err error) {
 		}
 	}()
 	for _, s := range shards {
-		f, err := frameio.Open(s.Dir, nil)
+		f, err := frameio.Open(s.Dir, &frameio.Limits{Checksums: true})
 		if err != nil {
 			return errs.Mark(err, ndarray.ErrCorrupt)
 		}

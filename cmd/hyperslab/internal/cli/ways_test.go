@@ -211,6 +211,7 @@ func copies(t *testing.T, s *ways.Set, reference *ways.Reference) (out []ways.Wa
 	add("convert to .b2nd", "c.b2nd", "b2nd", "/", convert("", written...))
 	add("convert --untrusted to .b2nd", "c.b2nd", "b2nd", "/", convert("", append(written, "--untrusted")...))
 	add("convert --sparse to .b2nd", "c.b2nd", "b2nd", "/", convert("", append(written, "--sparse")...))
+	add("convert --checksum to .b2nd", "c.b2nd", "b2nd", "/", convert("", append(written, "--checksum")...))
 	add("convert -j 1 to .b2nd", "c.b2nd", "b2nd", "/", convert("", append(written, "-j", "1")...))
 	add("convert to .npy", "c.npy", "npy", "/", convert(""))
 	add("convert to .bcolz", "c.bcolz", "bcolz", "/", convert("", "--codec", "zstd", "--shuffle", "byte"))
@@ -247,6 +248,7 @@ func copies(t *testing.T, s *ways.Set, reference *ways.Reference) (out []ways.Wa
 		}),
 		whole(t, "repack", reference, []string{"hdf5", "bcolz"}, file("repack", "-q")),
 		whole(t, "repack --codec lz4", reference, []string{"b2nd"}, file(append([]string{"repack", "-q"}, written...)...)),
+		whole(t, "repack --checksum", reference, []string{"b2nd"}, file(append([]string{"repack", "-q", "--checksum"}, written...)...)),
 		whole(t, "repack --untrusted", reference, []string{"b2nd", "bcolz"}, file(append([]string{"repack", "-q", "--untrusted"}, written...)...)),
 		whole(t, "repack --cloud", reference, hdf5, file("repack", "-q", "--cloud")),
 		whole(t, "recover", reference, []string{"hdf5", "b2nd", "bcolz"}, file("recover", "-q")),

@@ -84,7 +84,7 @@ func (j *appendJob) run(ctx context.Context, target string, sources []string) (e
 		if j.edit.inPlace && shell.SameFile(source, loc.File) {
 			return shell.Usagef("%s is in the file that changes; without --in-place that is possible", source)
 		}
-		src, err := j.Open(ctx, source, hyperslab.OpenOptions{})
+		src, err := j.Open(ctx, source, hyperslab.OpenOptions{Checksums: true})
 		if err != nil {
 			return err
 		}

@@ -145,18 +145,27 @@ func mostText(most []int64) string {
 }
 
 // encodingLost returns the properties of an array's storage that a format does not support. Within
-// HDF5 it returns a checksum that is lost because c has another compression. Codecs that both
+// a format it returns a checksum that is lost because c has another compression. Codecs that both
 // formats support, levels, blocks and chunk sizes do not count, because every format chooses them.
 func encodingLost(m ndarray.Meta, c *ndarray.Compression, format hyperslab.Format) (lost []fact) {
 	if string(format) == m.Format || shell.IsFrame(format) && shell.IsFrame(hyperslab.Format(m.Format)) {
 		if summed(m.Compression) && c != nil && !summed(c) {
-			lost = append(lost, fact{"filter", checksum, "codec none removes all filters; --checksum keeps this one"})
+			reason := "codec none removes all filters; --checksum keeps this one"
+			if checksums[format] == "" {
+				reason = fmt.Sprintf("%s has no such filter", format)
+			}
+			f := m.Compression.Filters[len(m.Compression.Filters)-1]
+			lost = append(lost, fact{"filter", f, reason})
 		}
 		return lost
 	}
+	kept := summed(c) && !isFlat(format)
 	if c := m.Compression; c != nil {
 		for _, f := range c.Filters {
-			if isFlat(format) && f == checksum || !isFlat(format) && !slices.Contains(filters[format], f) {
+			if isChecksum(f) && kept { // with the checksum of the format
+				continue
+			}
+			if isFlat(format) && isChecksum(f) || !isFlat(format) && !slices.Contains(filters[format], f) {
 				lost = append(lost, fact{"filter", f, fmt.Sprintf("%s has no such filter", format)})
 			}
 		}

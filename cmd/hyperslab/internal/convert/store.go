@@ -46,7 +46,7 @@ func (o *StoreFlags) Add(cmd *cobra.Command) {
 	f.StringVar(&o.Chunks, "chunks", "", "`SHAPE` of a chunk in elements, for example 64,64")
 	f.StringVar(&o.Blocks, "blocks", "", "`SHAPE` of a block inside a chunk of b2nd, in elements")
 	f.BoolVar(&o.Sparse, "sparse", false, "b2nd as a directory with a file for each chunk")
-	f.BoolVar(&o.Sum, "checksum", false, "a checksum with each chunk of HDF5 (Fletcher-32)")
+	f.BoolVar(&o.Sum, "checksum", false, "a checksum of each chunk: Fletcher-32 in HDF5, CRC-32C in b2nd")
 	f.IntSliceVar(&o.Grow, "grow", nil, "`AXES`, counted from 0, along which the array can grow without bound")
 	f.Lookup("level").DefValue = "0" // so that the help shows no default
 	words := append([]string{}, bloscCodecs...)
@@ -121,20 +121,27 @@ var (
 		hyperslab.Bcolz:   bloscCodecs,
 	}
 	filters = map[hyperslab.Format][]string{
-		hyperslab.B2ND:    {"shuffle", "bitshuffle", "delta"},
+		hyperslab.B2ND:    {"shuffle", "bitshuffle", "delta", checksums[hyperslab.B2ND]},
 		hyperslab.Caterva: {"shuffle", "bitshuffle", "delta"},
 		shell.FrameFormat: {"shuffle", "bitshuffle", "delta"},
-		hyperslab.HDF5:    {"shuffle", "bitshuffle", checksum},
+		hyperslab.HDF5:    {"shuffle", "bitshuffle", checksums[hyperslab.HDF5]},
 		hyperslab.Bcolz:   {"shuffle", "bitshuffle"},
 	}
 	bloscCodecs = []string{"blosclz", "lz4", "lz4hc", "zlib", "zstd", "none"}
 )
 
-// checksum is the HDF5 filter that adds a checksum to each chunk.
-const checksum = "fletcher32"
+// checksums are the filters that add a checksum to each chunk, the last ones of their formats.
+var checksums = map[hyperslab.Format]string{hyperslab.HDF5: "fletcher32", hyperslab.B2ND: "crc32c"}
+
+// isChecksum reports whether a filter adds a checksum to each chunk.
+func isChecksum(filter string) bool {
+	return filter == checksums[hyperslab.HDF5] || filter == checksums[hyperslab.B2ND]
+}
 
 // summed reports whether each chunk has a checksum.
-func summed(c *ndarray.Compression) bool { return c != nil && slices.Contains(c.Filters, checksum) }
+func summed(c *ndarray.Compression) bool {
+	return c != nil && slices.ContainsFunc(c.Filters, isChecksum)
+}
 
 // tableFormat is the format of convert for a table of python-blosc2.
 const tableFormat = "ctable"
@@ -160,10 +167,15 @@ func (o *StoreFlags) Spec(m ndarray.Meta, format hyperslab.Format) (ndarray.Spec
 	if !within || !shell.IsFrame(format) || o.Chunks != "" {
 		spec.BlockShape = nil
 	}
+	if within && summed(spec.Compression) && checksums[format] == "" { // Caterva and plain frames
+		spec.Compression = cloneCompression(spec.Compression)
+		spec.Compression.Filters = slices.DeleteFunc(spec.Compression.Filters, isChecksum)
+	}
 	if c := m.Compression; shell.IsFrame(hyperslab.Format(m.Format)) && format == hyperslab.HDF5 && c != nil &&
 		o.Codec == converted.Blosc2Prefix+c.Codec {
 		spec.Compression = cloneCompression(c) // chunks are copied without recompression if the flags do not change it
 		spec.Compression.Codec = o.Codec
+		spec.Compression.Filters = slices.DeleteFunc(spec.Compression.Filters, isChecksum)
 		if o.Chunks == "" {
 			spec.ChunkShape = m.ChunkShape
 		}
@@ -211,8 +223,8 @@ func (o *StoreFlags) fits(format hyperslab.Format) error {
 		return shell.Usagef("--sparse and --blocks: a plain frame is one file, and has no blocks of a shape")
 	case o.Sparse && !shell.IsFrame(format):
 		return shell.Usagef("--sparse is for b2nd, not for %s", format)
-	case o.Sum && format != hyperslab.HDF5:
-		return shell.Usagef("--checksum is for HDF5, not for %s", format)
+	case o.Sum && checksums[format] == "":
+		return shell.Usagef("--checksum is for HDF5 and b2nd, not for %s", format)
 	}
 	return nil
 }
@@ -250,7 +262,7 @@ func (o *StoreFlags) compression(spec *ndarray.Spec, format hyperslab.Format) er
 	case c == nil, c.Codec == "none", unknown != "":
 		was := c
 		if c = defaultCompression[format](); summed(was) {
-			c.Filters = append(c.Filters, checksum)
+			c.Filters = append(c.Filters, checksums[format])
 		}
 	}
 	if o.Codec != "" {
@@ -272,13 +284,13 @@ func (o *StoreFlags) compression(spec *ndarray.Spec, format hyperslab.Format) er
 	case o.Level >= 0:
 		c.Level = o.Level
 	}
-	o.arrange(c)
+	o.arrange(c, format)
 	spec.Compression = c
 	return nil
 }
 
 // arrange applies --shuffle and --checksum to the filters.
-func (o *StoreFlags) arrange(c *ndarray.Compression) {
+func (o *StoreFlags) arrange(c *ndarray.Compression, format hyperslab.Format) {
 	arranges := strings.HasPrefix(c.Codec, "bitshuffle/") // the codec shuffles the bits itself
 	if o.Filter != "" || arranges {
 		c.Filters = slices.DeleteFunc(c.Filters, func(f string) bool { return f == "shuffle" || f == "bitshuffle" })
@@ -291,7 +303,7 @@ func (o *StoreFlags) arrange(c *ndarray.Compression) {
 		}
 	}
 	if o.Sum && !summed(c) {
-		c.Filters = append(c.Filters, checksum)
+		c.Filters = append(c.Filters, checksums[format])
 	}
 }
 

@@ -111,7 +111,9 @@ func (a *App) openOptions() *hyperslab.OpenOptions {
 	if a.Access.untrusted != nil {
 		return &hyperslab.OpenOptions{Untrusted: a.Access.untrusted}
 	}
-	o := &hyperslab.OpenOptions{ExternalDir: a.Access.Others.Dir, Unlocked: a.Unlocked, Metadata: a.Access.Metadata}
+	o := &hyperslab.OpenOptions{
+		ExternalDir: a.Access.Others.Dir, Unlocked: a.Unlocked, Metadata: a.Access.Metadata, Checksums: true,
+	}
 	if a.Access.Others.Missing {
 		o.Missing = a.Missing
 	}
