@@ -52,8 +52,8 @@ type Limits struct {
 	Chunk int64
 
 	// Checksums compares each chunk that is read with its checksum, if the frame has current ones
-	// (HasChecksums). A chunk with another checksum gives format.ErrCorrupt with both values. Chunks
-	// are then read whole, also if only some of their blocks are needed.
+	// (HasChecksums). A chunk with another checksum gives format.ErrCorrupt with both values.
+	// Chunks are then read whole, also if only some of their blocks are needed.
 	Checksums bool
 
 	// AnyCodec opens frames also if their codec or filters are not available, for example to read

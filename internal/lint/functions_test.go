@@ -87,7 +87,7 @@ func f(a, b int, _ string) {
 var ownMeaning = map[string]bool{
 	"format": true, "level": true, "codec": true, "shuffle": true, "chunks": true, "exclude": true, "range": true, "bins": true,
 	"dtype": true, "plain": true, "memory": true, "sandbox": true, "untrusted": true, "log": true, "timeout": true, "axis": true,
-	"allow-missing": true, "count": true, "storage": true, "plan": true, "index": true, "cloud": true,
+	"allow-missing": true, "count": true, "storage": true, "plan": true, "index": true, "cloud": true, "clip": true,
 }
 
 // TestFlags_shared checks that a flag that several commands have is declared in one place.
