@@ -61,7 +61,7 @@ const descriptors = "/proc/self/fd/"
 // Wrap returns err as an *Error with op and path. It is for backends. A nil err stays nil, and an
 // error that contains an *Error with a path is returned unchanged, unless that path is one of a
 // descriptor. A missing file (fs.ErrNotExist) also matches ErrNotFound, and an existing one
-// (fs.ErrExist) ErrExists.
+// (fs.ErrExist) ErrExists. A file of a directory that is a link out of it matches ErrFormat.
 func Wrap(op, path string, err error) error {
 	if err == nil {
 		return nil
@@ -77,5 +77,5 @@ func Wrap(op, path string, err error) error {
 			err = errs.Mark(err, t.mark)
 		}
 	}
-	return &Error{Op: op, Path: path, Err: err}
+	return &Error{Op: op, Path: path, Err: errs.Inside(err)}
 }

@@ -61,6 +61,7 @@ func hold(op string, lock *filelock.Lock, path string) (*filelock.Lock, error) {
 // invalid adds cblosc.ErrFormat to an error of the format packages. A frame or chunk of the right
 // format is corrupt. Errors of the file system and errors.ErrUnsupported are unchanged.
 func invalid(err error) error {
+	err = errs.Inside(err)
 	var file *fs.PathError
 	if err == nil || errors.As(err, &file) || errors.Is(err, fs.ErrClosed) || errors.Is(err, cblosc.ErrFormat) || errors.Is(err, errors.ErrUnsupported) {
 		return err

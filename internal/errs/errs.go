@@ -2,7 +2,10 @@
 
 package errs
 
-import "io/fs"
+import (
+	"errors"
+	"io/fs"
+)
 
 // Sentinels. The first four also match the errors of io/fs.
 var (
@@ -63,3 +66,13 @@ type marked struct{ err, sentinel error }
 
 func (m *marked) Error() string   { return m.err.Error() }
 func (m *marked) Unwrap() []error { return []error{m.sentinel, m.err} }
+
+// Inside returns err. If it is the error of an os.Root for a path that leads out of its directory,
+// for example through a symbolic link, the result also matches ErrFormat: a file of a format is
+// inside the directory.
+func Inside(err error) error {
+	if e, ok := errors.AsType[*fs.PathError](err); ok && e.Err != nil && e.Err.Error() == "path escapes from parent" && !errors.Is(err, ErrFormat) {
+		return Mark(err, ErrFormat)
+	}
+	return err
+}
