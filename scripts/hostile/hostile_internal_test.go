@@ -5,6 +5,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -14,6 +15,10 @@ import (
 
 func TestMain(m *testing.M) {
 	worker.Init()
+	if slices.Contains(os.Args, "-child") {
+		main()
+		return
+	}
 	os.Exit(m.Run())
 }
 
@@ -91,6 +96,7 @@ func TestOptions_Workers(t *testing.T) {
 				both++
 			}
 			require.Equal(t, !x.rare && x.seed.sort != "chunk", x.fits(examined), x.name())
+			require.Equal(t, !x.rare, x.fits(entries), x.name())
 			if x.rare {
 				rare++
 			}
@@ -110,6 +116,9 @@ func TestModes(t *testing.T) {
 	require.NoError(t, err)
 	count := map[mode]map[outcome]int{}
 	for _, m := range modes {
+		if m == entries || m == trusted { // TestEntries has child processes for them
+			continue
+		}
 		count[m] = map[outcome]int{}
 		often := 120 // because the worker of each case is a new process
 		if m == direct || m == examined {

@@ -25,7 +25,6 @@ import (
 	"github.com/hyperslab/hyperslab/internal/format/bcolztree"
 	"github.com/hyperslab/hyperslab/internal/format/chunk"
 	"github.com/hyperslab/hyperslab/internal/format/h5file"
-	"github.com/hyperslab/hyperslab/internal/grid"
 	"github.com/hyperslab/hyperslab/internal/sandbox/worker"
 	"github.com/hyperslab/hyperslab/internal/testkit/storeattack"
 	"github.com/hyperslab/hyperslab/ndarray"
@@ -39,15 +38,19 @@ const (
 	isolated  mode = "worker"
 	unchecked mode = "unchecked"
 	examined  mode = "examined"
+	entries   mode = "entries"
+	trusted   mode = "trusted"
 )
 
-var modes = []mode{direct, examined, isolated, unchecked}
+var modes = []mode{direct, examined, entries, trusted, isolated, unchecked}
 
 var titles = map[mode]string{
 	direct:    "checked in Go, then read in the same process",
 	isolated:  "checked and read in a worker",
 	unchecked: "HDF5 read in a worker without a check",
 	examined:  "verified and recovered in the same process (refused: damage)",
+	entries:   "passed to every public function as untrusted, in the same process (refused: every call failed)",
+	trusted:   "passed to every public function as trusted (library: the C library ended the process)",
 }
 
 // outcome is the result of a case.
@@ -61,10 +64,11 @@ const (
 	wrong     outcome = "wrong"     // a valid file that reads differently than without a check
 	crash     outcome = "crash"     // of the program
 	hang      outcome = "hang"
-	bloat     outcome = "bloat" // memory above the limit
+	library   outcome = "library" // the C library crashed or did not end, in the mode trusted
+	bloat     outcome = "bloat"   // memory above the limit
 )
 
-var outcomes = []outcome{refused, failed, read, contained, wrong, crash, hang, bloat}
+var outcomes = []outcome{refused, failed, read, contained, library, wrong, crash, hang, bloat}
 
 // Maximum number of arrays that are read of a file, and of bytes of an array.
 const (
@@ -77,6 +81,8 @@ func (x *item) fits(m mode) bool {
 	switch {
 	case m == direct:
 		return true
+	case m == entries:
+		return !x.rare
 	case x.rare:
 		return x.both && m == isolated
 	case x.seed.sort == "chunk":
@@ -124,6 +130,8 @@ func (x *item) run(ctx context.Context, m mode, place string) (outcome, string) 
 		return chunkInWorker(ctx, place)
 	case m == unchecked:
 		return inWorker(ctx, place)
+	case m == entries || m == trusted:
+		return everything(ctx, place, files, m == trusted)
 	case m == examined:
 		o, detail := examine(ctx, place)
 		if o == read && x.seed.attack != nil {
@@ -297,16 +305,8 @@ func classify(err error, other outcome) outcome {
 // digest reads all of an array, or its beginning if it is large, and hashes it.
 func digest(ctx context.Context, a *ndarray.Array) (string, error) {
 	h := sha256.New()
-	if r := ndarray.Whole(a.Shape()); !a.Meta().Null {
-		capacity := maxBytes / int64(max(a.DType().Size, 16))
-		for i := range r.Shape {
-			n, _ := grid.Product(r.Shape[i+1:])
-			if n > 0 {
-				r.Shape[i] = min(r.Shape[i], max(capacity/n, 1))
-			}
-			capacity /= max(r.Shape[i], 1)
-		}
-		if err := elements(ctx, a, r, h); err != nil {
+	if !a.Meta().Null {
+		if err := elements(ctx, a, window(a, maxBytes), h); err != nil {
 			return "", err
 		}
 	}
@@ -328,7 +328,7 @@ func elements(ctx context.Context, a *ndarray.Array, r ndarray.Region, h hash.Ha
 		return nil
 	}
 	n := r.NumElems() * int64(a.DType().Size)
-	if n > 8*maxBytes {
+	if n > maxBytes {
 		return fmt.Errorf("%w: %d bytes for one element", format.ErrLimit, n)
 	}
 	b := make([]byte, n)
