@@ -294,18 +294,43 @@ type ReferenceOptions struct {
 	Form      ReferenceForm // default: ReferenceJSON
 	URL       string        // the file in the references; "": the URL or absolute path of file
 	Overwrite bool          // replace existing references
+
+	// Exclude reports whether the object at a path is left out, with everything below it; nil: all
+	// objects are referenced.
+	Exclude func(path string) bool
+
+	// Skip is called for each array that Zarr cannot represent, which is left out. Nil: such an array
+	// is an error.
+	Skip func(file, path string, err error)
+
+	// Combine is a dimension, for example "time", along which the arrays of file and of Files are
+	// joined, in this order. URL is then the location of the directory of all files. Arrays without
+	// the dimension must be equal in all files.
+	Combine string
+	Files   []string
 }
 
 // WriteReferences writes the locations of all chunks of an HDF5 file or URL as kerchunk references
-// to dst, completely or not at all. With them xarray, fsspec and zarr read the file as a store of
-// Zarr.
+// to dst, completely or not at all. With them xarray, fsspec, zarr and VirtualiZarr read the file as
+// a store of Zarr.
 //
-// It returns the errors of OpenTree; errors.ErrUnsupported for another format, and for an array
-// that Zarr cannot represent, for example strings of variable length; ndarray.ErrExists; and
-// ndarray.ErrParam for a URL with a query, which may be secret, unless o.URL is set.
+// Contiguous arrays are divided into pieces of about 4 MiB. The elements of compact arrays, strings
+// of variable length, references to objects (their paths), structures with gaps and numbers with
+// unused bits are copied to the references, at most 64 MiB of each array. VirtualiZarr does not read
+// such arrays.
+//
+// It returns the errors of OpenTree; errors.ErrUnsupported for another format, and for arrays that
+// Zarr cannot represent, for example with the filter szip; ndarray.ErrParam for files that cannot be
+// joined, with the names of two files that differ, and for a URL with a query, which may be secret,
+// unless o.URL is set; ndarray.ErrNotFound if no array has the dimension Combine; and
+// ndarray.ErrExists.
 func WriteReferences(ctx context.Context, dst, file string, o *ReferenceOptions) error {
 	x := orZero(o)
-	return kerchunk.WriteFile(ctx, dst, file, kerchunk.Options{
-		Format: kerchunk.Format(cmp.Or(x.Form, ReferenceJSON)), URL: x.URL, Overwrite: x.Overwrite,
+	_, err := kerchunk.WriteFiles(ctx, dst, append([]string{file}, x.Files...), kerchunk.FileOptions{
+		Options: kerchunk.Options{
+			Format: kerchunk.Format(cmp.Or(x.Form, ReferenceJSON)), Combine: x.Combine, Exclude: x.Exclude, Skip: x.Skip,
+		},
+		URL: x.URL, Overwrite: x.Overwrite,
 	})
+	return err
 }

@@ -20,8 +20,9 @@ fi
 # The versions that the tests were last run with. An older interpreter without a wheel of one of
 # them fails here, not in a test.
 peers=(numpy==2.4.6 h5py==3.16.0 blosc2==4.14.1 bcolz-zipline==1.13.0 hdf5plugin==7.1.0 tables==3.11.1 h5netcdf==1.8.2 netCDF4==1.7.5.1.post1 caterva==0.7.3 h5grove==4.0.0)
-# Libraries that read URLs and kerchunk references, and xarray with netCDF4 for coordinates.
-remote=(numpy==2.4.6 h5py==3.16.0 blosc2==4.14.1 fsspec==2026.9.0 s3fs==2026.9.0 aiohttp==3.14.5 xarray==2026.9.0 zarr==3.1.6 kerchunk==0.2.10 pandas==3.1.1 pyarrow==26.0.1 fastparquet==2026.9.0 netCDF4==1.7.5.1.post1)
+# Libraries that read URLs and references: xarray with netCDF4 and h5netcdf, kerchunk, VirtualiZarr and
+# obstore, h5coro, and pyfive, which reads HDF5 without libhdf5.
+remote=(numpy==2.4.6 h5py==3.16.0 blosc2==4.14.1 fsspec==2026.9.0 s3fs==2026.9.0 aiohttp==3.14.5 xarray==2026.9.0 zarr==3.1.6 kerchunk==0.2.10 pandas==3.1.1 pyarrow==26.0.1 fastparquet==2026.9.0 netCDF4==1.7.5.1.post1 h5netcdf==1.8.2 virtualizarr==2.5.1 obstore==0.12.1 h5coro==1.0.7 pyfive==1.3.0)
 # C-Blosc2 2.17.1, HDF5 1.14.6 in h5py and 1.14.2 in netCDF4.
 older=(numpy==2.4.6 h5py==3.14.0 blosc2==3.2.1 netCDF4==1.7.2)
 

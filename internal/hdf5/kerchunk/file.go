@@ -1,3 +1,5 @@
+// References of files and URLs.
+
 package kerchunk
 
 import (
@@ -5,7 +7,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/url"
+	"path"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/hyperslab/hyperslab/internal/errs"
 	"github.com/hyperslab/hyperslab/internal/files/atomicfile"
@@ -17,59 +23,147 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
-// Options are the options of WriteFile.
-type Options struct {
-	Format    Format
-	URL       string // location in the references; "": file
+// FileOptions are the options of WriteFiles.
+type FileOptions struct {
+	Options
+	URL       string // location of the file in the references, or of the directory of several; "": the files
 	Overwrite bool
 }
 
-// WriteFile writes the references of an HDF5 file or URL to dst, completely or not at all:
+// WriteFiles writes the references of HDF5 files or URLs to dst, completely or not at all:
 // hyperslab.WriteReferences documents it.
-func WriteFile(ctx context.Context, dst, file string, o Options) (err error) {
-	t, err := opened.Open(ctx, file, &opened.Options{})
+func WriteFiles(ctx context.Context, dst string, files []string, o FileOptions) (stats Stats, err error) {
+	p := &pool{files: files, url: o.URL, open: make([]*Source, len(files))}
+	if err := p.check(); err != nil {
+		return Stats{}, err
+	}
+	defer func() { err = errors.Join(err, p.close(0)) }()
+	out, err := atomicfile.Create(ctx, dst, atomicfile.Options{Overwrite: o.Overwrite})
 	if err != nil {
-		return err
+		return Stats{}, ndarray.Wrap("create", dst, err)
 	}
-	defer func() { err = errors.Join(err, t.Close()) }()
-	if t.Format != detect.HDF5 {
-		return errs.Mark(fmt.Errorf("%s is %s: kerchunk references need HDF5, because Zarr has no codec for the chunks",
-			urlfile.Redact(file), t.Format), errors.ErrUnsupported)
+	stats, err = Write(ctx, out.Path(), o.Options, p)
+	if err == nil {
+		err = out.Commit()
 	}
-	s := &Source{
-		URL: o.URL, File: t.HDF5(), Attrs: t.GroupAttrs,
-		Arrays: func(ctx context.Context, path string) (*ndarray.Array, error) { return t.Array(ctx, path, false) },
+	if err != nil {
+		return Stats{}, errors.Join(err, out.Abort())
 	}
-	switch {
-	case s.URL != "":
-	case !urlfile.IsURL(file):
-		if s.URL, err = filepath.Abs(file); err != nil {
-			return err
-		}
-	case urlfile.Redact(file) != file:
-		return fmt.Errorf("%w: %s: the query of the URL may be secret, and the references would contain it", ndarray.ErrParam,
-			urlfile.Redact(file))
-	default:
-		s.URL = file
-	}
-	for e, err := range t.All(ctx, opened.WalkOptions{}) {
+	return stats, nil
+}
+
+// maxOpen is the maximum number of open files.
+const maxOpen = 64
+
+// pool keeps the files open that were used last.
+type pool struct {
+	files []string
+	url   string
+	open  []*Source // by file; nil: not open
+	used  []int     // open files, the last used at the end
+}
+
+// check checks that files with one URL of their directory have different names.
+func (p *pool) check() error {
+	seen := make(map[string]string)
+	for _, file := range p.files {
+		at, err := p.location(file)
 		if err != nil {
 			return err
+		}
+		if other, ok := seen[at]; ok {
+			return fmt.Errorf("%w: %s and %s would have the location %s", ndarray.ErrParam, other, file, at)
+		}
+		seen[at] = file
+	}
+	return nil
+}
+
+func (p *pool) Len() int { return len(p.files) }
+
+func (p *pool) Source(ctx context.Context, i int) (*Source, error) {
+	if at := slices.Index(p.used, i); at >= 0 {
+		p.used = append(slices.Delete(p.used, at, at+1), i)
+		return p.open[i], nil
+	}
+	if err := p.close(maxOpen - 1); err != nil {
+		return nil, err
+	}
+	s, err := openSource(ctx, p.files[i])
+	if err != nil {
+		return nil, err
+	}
+	p.open[i], p.used = s, append(p.used, i)
+	s.URL, err = p.location(p.files[i])
+	return s, err
+}
+
+// close closes the files that were not used for the longest time, until most are open.
+func (p *pool) close(most int) (err error) {
+	for len(p.used) > most {
+		i := p.used[0]
+		err = errors.Join(err, p.open[i].done())
+		p.open[i], p.used = nil, p.used[1:]
+	}
+	return err
+}
+
+// location returns the location of a file in the references.
+func (p *pool) location(file string) (string, error) {
+	switch {
+	case p.url != "" && len(p.files) > 1:
+		base := filepath.Base(file)
+		if urlfile.IsURL(file) {
+			base = path.Base(urlfile.Redact(file))
+		}
+		return strings.TrimSuffix(p.url, "/") + "/" + url.PathEscape(base), nil
+	case p.url != "":
+		return p.url, nil
+	case !urlfile.IsURL(file):
+		return filepath.Abs(file)
+	case urlfile.Redact(file) != file:
+		return "", fmt.Errorf("%w: %s: the query of the URL may be secret, and the references would contain it", ndarray.ErrParam,
+			urlfile.Redact(file))
+	}
+	return file, nil
+}
+
+// openSource opens a file and lists its objects.
+func openSource(ctx context.Context, file string) (_ *Source, err error) {
+	t, err := opened.Open(ctx, file, &opened.Options{})
+	if err != nil {
+		return nil, err
+	}
+	s := &Source{Name: urlfile.Redact(file), done: t.Close}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, s.done())
+		}
+	}()
+	if t.Format != detect.HDF5 {
+		return nil, errs.Mark(fmt.Errorf("%s is %s: kerchunk references need HDF5, because Zarr has no codec for the chunks",
+			s.Name, t.Format), errors.ErrUnsupported)
+	}
+	s.File, s.Attrs = t.HDF5(), t.GroupAttrs
+	s.Arrays = func(ctx context.Context, path string) (*ndarray.Array, error) { return t.Array(ctx, path, false) }
+	for e, err := range t.All(ctx, opened.WalkOptions{}) {
+		if err != nil {
+			return nil, err
 		}
 		if e.Kind == tree.Group || e.Kind == tree.Array {
 			s.Objects = append(s.Objects, Object{Path: e.Path, Group: e.Kind == tree.Group, Err: e.Err})
 		}
 	}
-	done, err := s.open(ctx, file)
+	closeBytes, err := s.openBytes(ctx, file)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	defer func() { err = errors.Join(err, done()) }()
-	return s.create(ctx, dst, file, o)
+	s.done = func() error { return errors.Join(closeBytes(), t.Close()) }
+	return s, nil
 }
 
-// open opens the bytes of the file.
-func (s *Source) open(ctx context.Context, file string) (done func() error, err error) {
+// openBytes opens the bytes of the file.
+func (s *Source) openBytes(ctx context.Context, file string) (done func() error, err error) {
 	if urlfile.IsURL(file) {
 		o, err := urlfile.Get().Open(ctx, file)
 		if err != nil {
@@ -84,23 +178,4 @@ func (s *Source) open(ctx context.Context, file string) (done func() error, err 
 	}
 	s.Bytes, s.Size = io.ReaderAt(f), info.Size()
 	return f.Close, nil
-}
-
-// create writes the references to a new output.
-func (s *Source) create(ctx context.Context, dst, file string, o Options) error {
-	out, err := atomicfile.Create(ctx, dst, atomicfile.Options{Overwrite: o.Overwrite})
-	if err != nil {
-		return ndarray.Wrap("create", dst, err)
-	}
-	err = Write(ctx, out.Path(), o.Format, s)
-	if at, ok := errors.AsType[*Error](err); ok {
-		err = fmt.Errorf("%s:%s: %w", urlfile.Redact(file), at.Path, at.Err)
-	}
-	if err == nil {
-		err = out.Commit()
-	}
-	if err != nil {
-		return errors.Join(err, out.Abort())
-	}
-	return nil
 }

@@ -2,42 +2,30 @@ package kerchunk
 
 import (
 	"context"
-	"encoding/base64"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"path"
 	"slices"
 	"strings"
 
 	"github.com/hyperslab/hyperslab/h5"
-	"github.com/hyperslab/hyperslab/h5/filter"
-	"github.com/hyperslab/hyperslab/internal/elements/jsonform"
 	"github.com/hyperslab/hyperslab/internal/errs"
 	"github.com/hyperslab/hyperslab/internal/format/h5file"
 	"github.com/hyperslab/hyperslab/internal/grid"
-	"github.com/hyperslab/hyperslab/internal/hdf5/dimscale"
-	"github.com/hyperslab/hyperslab/internal/hdf5/h5prefetch"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
-// zarray is the metadata of an array in Zarr version 2.
-type zarray struct {
-	Format     int              `json:"zarr_format"`
-	Shape      []int64          `json:"shape"`
-	Chunks     []int64          `json:"chunks"`
-	DType      string           `json:"dtype"`
-	Fill       any              `json:"fill_value"`
-	Order      string           `json:"order"`
-	Filters    []map[string]any `json:"filters"`
-	Compressor map[string]any   `json:"compressor"`
-}
+// Sentinels.
+var (
+	// ErrNotZarr means that Zarr or its codecs cannot represent an object. It matches
+	// errors.ErrUnsupported.
+	ErrNotZarr = errs.New("unsupported operation in Zarr", errors.ErrUnsupported)
 
-// ErrNotZarr means that Zarr or its codecs cannot represent an object. It matches
-// errors.ErrUnsupported.
-var ErrNotZarr = errs.New("unsupported operation in Zarr", errors.ErrUnsupported)
+	// ErrDiffer means that files cannot be joined, because they have other objects, grids,
+	// coordinates or units. It matches ndarray.ErrParam.
+	ErrDiffer = errs.New("the files differ", ndarray.ErrParam)
+)
 
 // references writes the references of a file.
 type references interface {
@@ -45,10 +33,11 @@ type references interface {
 	document(key string, document []byte) error
 	// begin begins an array. counts is the number of its chunks in each dimension.
 	begin(key string, counts []int64) error
-	// chunk adds the location of a chunk of the array. at counts chunks in each dimension.
-	chunk(at []uint64, off, n uint64) error
-	// content adds the contents of the only chunk of the array.
-	content(b []byte) error
+	// chunk adds the location of a chunk of the array in the file at url. at counts chunks in each
+	// dimension.
+	chunk(at []uint64, url string, off, n uint64) error
+	// content adds the contents of a chunk of the array.
+	content(at []uint64, b []byte) error
 	// close writes the rest.
 	close() error
 }
@@ -71,6 +60,7 @@ type Object struct {
 
 // Source is an open HDF5 file.
 type Source struct {
+	Name    string      // in messages
 	URL     string      // location in the references
 	Objects []Object    // in the order in which they are written
 	File    *h5.File    // metadata of the datasets
@@ -78,279 +68,270 @@ type Source struct {
 	Size    int64       // of Bytes
 	Arrays  func(ctx context.Context, path string) (*ndarray.Array, error)
 	Attrs   func(ctx context.Context, path string) (ndarray.Attrs, error) // of a group
+
+	plain *h5file.File
+	done  func() error
 }
 
-// Error is an error about one object.
+// Sources are the files of a set of references.
+type Sources interface {
+	// Len returns the number of files.
+	Len() int
+	// Source returns the open file i. It is valid until the next call.
+	Source(ctx context.Context, i int) (*Source, error)
+}
+
+// Options are the options of Write.
+type Options struct {
+	Format  Format
+	Combine string                             // the dimension along which several files are joined
+	Exclude func(path string) bool             // objects that are left out; nil: no object is
+	Skip    func(file, path string, err error) // called for an array that Zarr cannot represent; nil: such an array is an error
+}
+
+// Stats counts the contents of references.
+type Stats struct {
+	Groups, Arrays int
+	Chunks         int64 // references to ranges of files
+	Embedded       int64 // bytes of elements in the references
+}
+
+// Error is an error about one object of a file.
 type Error struct {
-	Path string
-	Err  error
+	File, Path string
+	Err        error
 }
 
-func (e *Error) Error() string { return e.Path + ": " + e.Err.Error() }
+func (e *Error) Error() string { return e.File + ":" + e.Path + ": " + e.Err.Error() }
 
 // Unwrap returns Err.
 func (e *Error) Unwrap() error { return e.Err }
 
-// writer writes the references of one file.
+// writer writes the references of files.
 type writer struct {
-	*Source
+	Options
+	files Sources
 	out   references
-	plain *h5file.File
+	stats Stats
 }
 
-// Write writes the references of a file to the new output name. It checks all objects first. An
-// *Error that wraps ErrNotZarr is for the first object that Zarr cannot represent.
-func Write(ctx context.Context, name string, format Format, s *Source) (err error) {
-	for _, o := range s.Objects {
-		problem := checkName(o.Path)
-		if problem == nil && o.Err != nil {
-			problem = fmt.Errorf("%w: %w", ErrNotZarr, o.Err)
-		}
-		if problem != nil {
-			return &Error{o.Path, problem}
-		}
+// Write writes the references of files to the new output name. It examines all objects first. An
+// *Error that wraps ErrNotZarr is for an object that Zarr cannot represent; all of them are
+// joined.
+func Write(ctx context.Context, name string, o Options, files Sources) (stats Stats, err error) {
+	if n := files.Len(); n < 1 || o.Combine == "" && n > 1 {
+		return Stats{}, fmt.Errorf("%w: %d files without a dimension along which they are joined", ndarray.ErrParam, n)
 	}
-	r := writer{Source: s}
-	switch format {
+	w := &writer{Options: o, files: files}
+	groups, arrays, err := w.plan(ctx)
+	if err != nil {
+		return Stats{}, err
+	}
+	switch o.Format {
 	case JSON:
-		r.out, err = newJSONReferences(name, s.URL)
+		w.out, err = newJSONReferences(name)
 	case Parquet:
-		r.out, err = newParquetReferences(name, s.URL)
+		w.out, err = newParquetReferences(name)
 	default:
-		return fmt.Errorf("kerchunk: format: got %q, want %q or %q", format, JSON, Parquet)
+		return Stats{}, fmt.Errorf("kerchunk: format: got %q, want %q or %q", o.Format, JSON, Parquet)
 	}
+	if err != nil {
+		return Stats{}, err
+	}
+	defer func() { err = errors.Join(err, w.out.close()) }()
+	for _, g := range groups {
+		if err := w.group(ctx, g); err != nil {
+			return w.stats, err
+		}
+	}
+	for _, a := range arrays {
+		if err := w.array(ctx, a); err != nil {
+			return w.stats, err
+		}
+	}
+	return w.stats, nil
+}
+
+// source returns an open file with the reader of its chunk indexes.
+func (w *writer) source(ctx context.Context, i int) (*Source, error) {
+	s, err := w.files.Source(ctx, i)
+	if err == nil && s.plain == nil {
+		s.plain, err = h5file.Open(s.Bytes, s.Size, nil)
+	}
+	return s, err
+}
+
+// group writes the metadata of a group of the first file.
+func (w *writer) group(ctx context.Context, object string) error {
+	s, err := w.source(ctx, 0)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, r.out.close()) }()
-	if r.plain, err = h5file.Open(s.Bytes, s.Size, nil); err != nil {
+	attrs, err := s.Attrs(ctx, object)
+	if err != nil {
+		return &Error{s.Name, object, err}
+	}
+	doc, err := appendAttributes(nil, zattrs(attrs))
+	if err != nil {
+		return &Error{s.Name, object, err}
+	}
+	at := strings.TrimPrefix(object, "/")
+	w.stats.Groups++
+	return errors.Join(w.out.document(path.Join(at, ".zgroup"), []byte(`{"zarr_format":2}`)), w.out.document(path.Join(at, ".zattrs"), doc))
+}
+
+// array writes the metadata and the chunks of an array.
+func (w *writer) array(ctx context.Context, a *array) error {
+	documents, err := a.documents()
+	if err != nil {
 		return err
 	}
-	for _, o := range s.Objects {
-		if o.Group {
-			err = r.group(ctx, o.Path)
-		} else {
-			err = r.array(ctx, o.Path)
+	at := strings.TrimPrefix(a.path, "/")
+	if err := errors.Join(w.out.document(at+"/.zarray", documents[0]), w.out.document(at+"/.zattrs", documents[1])); err != nil {
+		return err
+	}
+	w.stats.Arrays++
+	if err := w.out.begin(at, grid.Of(a.shape, a.chunks).Counts); err != nil {
+		return err
+	}
+	if a.embed {
+		return w.embed(ctx, a)
+	}
+	first := int64(0) // index of the member's first chunk along the joined dimension
+	for _, m := range a.members {
+		s, err := w.source(ctx, m.file)
+		if err == nil && m.layout == h5.Contiguous {
+			err = w.pieces(s, a, m, first)
+		} else if err == nil {
+			err = w.chunks(ctx, s, a, m, first)
 		}
 		if err != nil {
-			return &Error{o.Path, err}
+			return &Error{m.name, m.path, err}
+		}
+		if a.axis >= 0 {
+			first += grid.DivUp(m.shape[a.axis], a.chunks[a.axis])
 		}
 	}
 	return nil
 }
 
-// group writes the metadata of a group.
-func (r *writer) group(ctx context.Context, object string) error {
-	attrs, err := r.Attrs(ctx, object)
-	if err != nil {
-		return err
-	}
-	doc, err := appendAttributes(nil, zattrs(attrs))
-	if err != nil {
-		return err
-	}
-	at := strings.TrimPrefix(object, "/")
-	return errors.Join(r.out.document(path.Join(at, ".zgroup"), []byte(`{"zarr_format":2}`)), r.out.document(path.Join(at, ".zattrs"), doc))
-}
-
-// array writes the metadata and the chunks of an array, unless netCDF created it for a dimension
-// without a variable.
-func (r *writer) array(ctx context.Context, object string) (err error) {
-	arr, err := r.Arrays(ctx, object)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, arr.Close()) }()
-	attrs, err := arr.Attrs(ctx)
-	if err != nil || dimscale.IsPlaceholder(attrs.List) {
-		return err
-	}
-	at := strings.TrimPrefix(object, "/")
-	m := arr.Meta()
-	d, err := r.File.Root().OpenDataset(object)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, d.Close()) }()
-	info, err := d.Info()
-	if err != nil {
-		return err
-	}
-	full := info.Layout != h5.Chunked && (info.Layout != h5.Contiguous || info.Address != h5.NoAddress)
-	grid, err := grid.New(m.Shape, m.ChunkShape)
-	if err != nil {
-		return err
-	}
-	if info.Layout == h5.Chunked {
-		h5prefetch.Index(d)
-		stored, err := d.NumChunks()
-		if err != nil {
-			return err
-		}
-		full = stored >= grid.NumChunks()
-	}
-	z, err := zarrayOf(&m, &info, full)
-	if err != nil {
-		return err
-	}
-	if err := r.describe(at, &m, z, attrs); err != nil {
-		return err
-	}
-	if err := r.out.begin(at, grid.Counts); err != nil {
-		return err
-	}
-	switch info.Layout {
-	case h5.Contiguous:
-		if info.Address == h5.NoAddress || m.NumElems() == 0 {
-			return nil
-		}
-		return r.out.chunk(make([]uint64, len(m.Shape)), info.Address, uint64(m.NumElems())*uint64(m.DType.Size))
-	case h5.Compact:
-		b := make([]byte, m.NumElems()*int64(m.DType.Size))
-		if err := d.ReadRegion(b, info.Datatype, h5.Region{Start: make([]int64, len(m.Shape)), Count: m.Shape}); err != nil {
-			return err
-		}
-		return r.out.content(b)
-	}
-	return r.chunks(ctx, &m, d)
-}
-
 // chunks writes the locations of the chunks of a dataset.
-func (r *writer) chunks(ctx context.Context, m *ndarray.Meta, d *h5.Dataset) error {
-	stat, err := d.Stat()
+func (w *writer) chunks(ctx context.Context, s *Source, a *array, m *member, first int64) error {
+	o, err := s.plain.Object(m.object)
 	if err != nil {
 		return err
 	}
-	o, err := r.plain.Object(h5file.Addr(stat.Address))
-	if err != nil {
-		return err
-	}
-	base := uint64(r.plain.UserBlock())
-	number := make([]uint64, len(m.Shape))
+	base := uint64(s.plain.UserBlock())
+	number := make([]uint64, len(a.shape)) // 0 in the dimensions of a sub-array
 	for c, err := range o.Chunks() {
 		switch {
 		case err != nil:
 			return err
-		case c.Unsure != nil:
-			return c.Unsure
-		case c.Mask != 0:
-			return fmt.Errorf("%w: chunk %d without some of its filters", ErrNotZarr, c.Offset)
 		case ctx.Err() != nil:
 			return ctx.Err()
 		}
-		inside := true
-		for i, n := range m.ChunkShape {
-			inside = inside && c.Offset[i] < uint64(m.Shape[i])
-			number[i] = c.Offset[i] / uint64(n)
-		}
-		if !inside {
+		if !m.inside(c.Offset) {
 			continue // left after the dataset shrank
 		}
-		if err := r.out.chunk(number, base+uint64(c.Addr), c.Size); err != nil {
+		for i, n := range m.chunk {
+			number[i] = c.Offset[i] / uint64(n)
+		}
+		if a.axis >= 0 {
+			number[a.axis] += uint64(first)
+		}
+		w.stats.Chunks++
+		if err := w.out.chunk(number, s.URL, base+uint64(c.Addr), c.Size); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// describe writes the metadata of an array.
-func (r *writer) describe(at string, m *ndarray.Meta, z *zarray, attrs ndarray.Attrs) error {
-	doc := zattrs(attrs)
-	names := make([]string, len(m.Shape))
-	for i := range names {
-		name := ""
-		if m.AxisNames != nil {
-			name = m.AxisNames[i]
+// inside reports whether the chunk with the first element at contains elements of the dataset.
+func (m *member) inside(at []uint64) bool {
+	for i := range m.chunk {
+		if at[i] >= uint64(m.stored[i]) {
+			return false
 		}
-		if name = path.Base("/" + name); name == "/" {
-			name = fmt.Sprintf("%s_dim_%d", path.Base(at), i)
-			if len(names) == 1 && dimscale.IsScale(attrs.List) {
-				name = path.Base(at)
-			}
-		}
-		names[i] = name
 	}
-	doc["_ARRAY_DIMENSIONS"] = names
-	array, err := json.Marshal(z)
-	if err != nil {
-		return err
-	}
-	document, err := appendAttributes(nil, doc)
-	if err != nil {
-		return err
-	}
-	return errors.Join(r.out.document(at+"/.zarray", array), r.out.document(at+"/.zattrs", document))
+	return true
 }
 
-// zarrayOf returns the metadata of an array. With full, all chunks are stored and there is no fill
-// value, because xarray regards elements with the fill value as missing. The error wraps
-// ErrNotZarr.
-func zarrayOf(m *ndarray.Meta, info *h5.DatasetInfo, full bool) (*zarray, error) {
-	z := &zarray{Format: 2, Shape: m.Shape, Chunks: m.ChunkShape, DType: m.DType.NumPy().String(), Order: "C"}
-	if z.Shape == nil {
-		z.Shape = []int64{}
-	}
-	if z.Chunks == nil {
-		z.Chunks = slices.Clone(z.Shape)
-		for i := range z.Chunks {
-			z.Chunks[i] = max(z.Chunks[i], 1)
+// plan examines all files. The groups are those of the first one.
+func (w *writer) plan(ctx context.Context) (groups []string, arrays []*array, err error) {
+	var problems []error
+	left := make(map[string]bool) // arrays that are left out of all files
+	byPath := make(map[string]*array)
+	for i := range w.files.Len() {
+		s, err := w.source(ctx, i)
+		if err != nil {
+			return nil, nil, err
 		}
+		var members []*member
+		for _, o := range s.Objects {
+			if w.Exclude != nil && excluded(o.Path, w.Exclude) {
+				continue
+			}
+			m, err := w.object(ctx, s, i, o)
+			if m != nil {
+				members = append(members, m)
+			}
+			switch {
+			case errors.Is(err, ErrNotZarr) && w.Skip != nil:
+				if !left[o.Path] {
+					w.Skip(s.Name, o.Path, err)
+				}
+				left[o.Path] = true
+			case errors.Is(err, ErrNotZarr):
+				problems = append(problems, &Error{s.Name, o.Path, err})
+			case err != nil:
+				return nil, nil, &Error{s.Name, o.Path, err}
+			case m == nil && o.Group && i == 0:
+				groups = append(groups, o.Path)
+			case m != nil && byPath[o.Path] != nil:
+				byPath[o.Path].members = append(byPath[o.Path].members, m)
+			case m != nil:
+				a := &array{path: o.Path, members: []*member{m}, axis: -1}
+				byPath[o.Path] = a
+				arrays = append(arrays, a)
+			}
+		}
+		extend(members)
 	}
-	if z.Chunks == nil {
-		z.Chunks = []int64{}
+	if len(problems) > 0 {
+		return nil, nil, errors.Join(problems...)
 	}
-	switch m.DType.Kind {
-	case ndarray.Bool, ndarray.Int, ndarray.Uint, ndarray.Float, ndarray.Complex, ndarray.Bytes:
-	default:
-		return nil, fmt.Errorf("%w: elements of %v", ErrNotZarr, m.DType)
+	arrays = slices.DeleteFunc(arrays, func(a *array) bool { return left[a.path] })
+	arrays, err = w.join(ctx, arrays)
+	return groups, arrays, err
+}
+
+// object examines an object. The member is nil for a group, and for an array that netCDF created
+// for a dimension without a variable.
+func (w *writer) object(ctx context.Context, s *Source, file int, o Object) (*member, error) {
+	if err := checkName(o.Path); err != nil {
+		return nil, err
 	}
 	switch {
-	case m.Null:
-		return nil, fmt.Errorf("%w: a null dataspace", ErrNotZarr)
-	case info.Layout != h5.Contiguous && info.Layout != h5.Compact && info.Layout != h5.Chunked, len(info.External) > 0:
-		return nil, fmt.Errorf("%w: elements in other files", ErrNotZarr)
-	case info.PlainEdges && len(info.Filters) > 0:
-		return nil, fmt.Errorf("%w: chunks at the edges without filters", ErrNotZarr)
+	case o.Group:
+		return nil, nil
+	case o.Err != nil:
+		return nil, fmt.Errorf("%w: %w", ErrNotZarr, o.Err)
 	}
-	if !full {
-		fill := make([]byte, m.DType.Size)
-		copy(fill, m.Fill)
-		switch m.DType.Kind {
-		case ndarray.Bytes:
-			z.Fill = base64.StdEncoding.EncodeToString(fill)
-		case ndarray.Int, ndarray.Uint: // Python has no limit
-			z.Fill = json.RawMessage(jsonform.Literal.Append(nil, m.DType, fill))
-		default:
-			z.Fill = json.RawMessage(jsonform.Document.Append(nil, m.DType, fill))
+	m, err := s.member(ctx, o.Path)
+	if err != nil || m == nil {
+		return nil, err
+	}
+	m.file, m.name = file, s.Name
+	return m, nil
+}
+
+// excluded reports whether an object or a group above it is left out.
+func excluded(object string, exclude func(string) bool) bool {
+	for ; object != "/" && object != "."; object = path.Dir(object) {
+		if exclude(object) {
+			return true
 		}
 	}
-	for _, f := range info.Filters {
-		value := func(i int) int64 {
-			if i < len(f.Values) {
-				return int64(f.Values[i])
-			}
-			return 0
-		}
-		switch f.ID {
-		case h5.FilterShuffle:
-			z.Filters = append(z.Filters, map[string]any{"id": "shuffle", "elementsize": m.DType.Size})
-		case h5.FilterDeflate:
-			z.Filters = append(z.Filters, map[string]any{"id": "zlib", "level": value(0)})
-		case h5.FilterFletcher32:
-			z.Filters = append(z.Filters, map[string]any{"id": "fletcher32"})
-		case filter.IDZstd:
-			z.Filters = append(z.Filters, map[string]any{"id": "zstd", "level": min(value(0), math.MaxInt8)})
-		case filter.IDBlosc:
-			z.Filters = append(z.Filters, map[string]any{"id": "blosc", "cname": "lz4", "clevel": min(value(4), 9), "shuffle": min(value(5), 2), "blocksize": 0})
-		default:
-			return nil, fmt.Errorf("%w: filter %d", ErrNotZarr, f.ID)
-		}
-	}
-	if last := len(z.Filters) - 1; last >= 0 && slices.Contains([]any{"zlib", "zstd", "blosc"}, z.Filters[last]["id"]) {
-		z.Compressor, z.Filters = z.Filters[last], z.Filters[:last]
-	}
-	if len(z.Filters) == 0 {
-		z.Filters = nil
-	}
-	return z, nil
+	return false
 }

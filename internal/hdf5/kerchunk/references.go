@@ -16,6 +16,7 @@ import (
 	"strconv"
 
 	"github.com/hyperslab/hyperslab/internal/format/parquet"
+	"github.com/hyperslab/hyperslab/internal/grid"
 )
 
 // members writes the members of a JSON object one by one, so that their number needs no memory.
@@ -56,22 +57,18 @@ func (m *members) close(tail string) error {
 // zarr-python cannot list the groups of references without it.
 type jsonReferences struct {
 	*members
-	quote     []byte // the URL in JSON
+	url       string
+	quote     []byte // url in JSON
 	array     string // name of the array and "/"
-	rank      int
 	documents map[string][]byte
 }
 
-func newJSONReferences(name, url string) (references, error) {
-	quote, err := json.Marshal(url)
-	if err != nil {
-		return nil, err
-	}
+func newJSONReferences(name string) (references, error) {
 	f, err := os.Create(name)
 	if err != nil {
 		return nil, err
 	}
-	return &jsonReferences{members: newMembers(f, `{"version":1,"refs":{`), quote: quote, documents: make(map[string][]byte)}, nil
+	return &jsonReferences{members: newMembers(f, `{"version":1,"refs":{`), documents: make(map[string][]byte)}, nil
 }
 
 func (r *jsonReferences) document(key string, document []byte) error {
@@ -91,12 +88,19 @@ func (r *jsonReferences) text(key string, document []byte) error {
 	return err
 }
 
-func (r *jsonReferences) begin(key string, counts []int64) error {
-	r.array, r.rank = key+"/", len(counts)
+func (r *jsonReferences) begin(key string, _ []int64) error {
+	r.array = key + "/"
 	return nil
 }
 
-func (r *jsonReferences) chunk(at []uint64, off, n uint64) error {
+func (r *jsonReferences) chunk(at []uint64, url string, off, n uint64) error {
+	if url != r.url || r.quote == nil {
+		var err error
+		if r.quote, err = json.Marshal(url); err != nil {
+			return err
+		}
+		r.url = url
+	}
 	if err := r.add(r.array + chunkKey(at)); err != nil {
 		return err
 	}
@@ -104,8 +108,8 @@ func (r *jsonReferences) chunk(at []uint64, off, n uint64) error {
 	return err
 }
 
-func (r *jsonReferences) content(b []byte) error {
-	if err := r.add(r.array + chunkKey(make([]uint64, r.rank))); err != nil {
+func (r *jsonReferences) content(at []uint64, b []byte) error {
+	if err := r.add(r.array + chunkKey(at)); err != nil {
 		return err
 	}
 	_, err := fmt.Fprintf(r.w, "%q", "base64:"+base64.StdEncoding.EncodeToString(b))
@@ -144,7 +148,7 @@ func chunkKey(at []uint64) string {
 // temporary file.
 const (
 	recordSize = 10_000
-	placeBytes = 16
+	placeBytes = 20 // number of the URL from 1 on, offset, size
 )
 
 // parquetReferences are references in the layout of fsspec's LazyReferenceMapper: .zmetadata, and a
@@ -153,19 +157,21 @@ const (
 type parquetReferences struct {
 	root  *os.Root
 	meta  *members
-	url   []byte
+	urls  [][]byte // of all arrays
+	url   string   // the last of them
 	array string
 	total int64 // chunks of the array, with those that are not stored
 	grid  []int64
 
-	temp    *os.File
-	slots   map[int64]int64 // places of the records in temp
-	pending []byte          // locations of consecutive chunks
-	at      int64           // their offset in temp
+	contents map[int64][]byte // of chunks of the array; limited by maxEmbed
+	temp     *os.File
+	slots    map[int64]int64 // places of the records in temp
+	pending  []byte          // locations of consecutive chunks
+	at       int64           // their offset in temp
 }
 
-func newParquetReferences(name, url string) (_ references, err error) {
-	r := &parquetReferences{url: []byte(url), slots: make(map[int64]int64)}
+func newParquetReferences(name string) (_ references, err error) {
+	r := &parquetReferences{slots: make(map[int64]int64), contents: make(map[int64][]byte)}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, r.release())
@@ -207,11 +213,19 @@ func (r *parquetReferences) begin(key string, counts []int64) error {
 	return nil
 }
 
-func (r *parquetReferences) chunk(at []uint64, off, n uint64) error {
-	number := int64(0)
+// number returns the number of a chunk in row-major order.
+func (r *parquetReferences) number(at []uint64) (n int64) {
 	for i, k := range at {
-		number = number*r.grid[i] + int64(k)
+		n = n*r.grid[i] + int64(k)
 	}
+	return n
+}
+
+func (r *parquetReferences) chunk(at []uint64, url string, off, n uint64) error {
+	if url != r.url || len(r.urls) == 0 {
+		r.url, r.urls = url, append(r.urls, []byte(url))
+	}
+	number := r.number(at)
 	slot, ok := r.slots[number/recordSize]
 	if !ok {
 		slot = int64(len(r.slots))
@@ -224,6 +238,7 @@ func (r *parquetReferences) chunk(at []uint64, off, n uint64) error {
 		}
 		r.at = place
 	}
+	r.pending = binary.LittleEndian.AppendUint32(r.pending, uint32(len(r.urls)))
 	r.pending = binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(r.pending, off), n)
 	return nil
 }
@@ -251,9 +266,9 @@ func (r *parquetReferences) finish() error {
 		paths, offsets, sizes := make([][]byte, rows), make([]int64, rows), make([]int64, rows)
 		for i := range rows {
 			p := places[i*placeBytes:]
-			offsets[i], sizes[i] = int64(binary.LittleEndian.Uint64(p)), int64(binary.LittleEndian.Uint64(p[8:]))
-			if sizes[i] > 0 {
-				paths[i] = r.url
+			offsets[i], sizes[i] = int64(binary.LittleEndian.Uint64(p[4:])), int64(binary.LittleEndian.Uint64(p[12:]))
+			if url := binary.LittleEndian.Uint32(p); url > 0 {
+				paths[i] = r.urls[url-1]
 			}
 		}
 		err = r.write(record, rows, parquet.Column{Name: "path", Bytes: paths, Strings: true}, parquet.Column{Name: "offset", Ints: offsets}, parquet.Column{Name: "size", Ints: sizes})
@@ -262,7 +277,28 @@ func (r *parquetReferences) finish() error {
 		}
 	}
 	clear(r.slots)
-	return r.temp.Truncate(0)
+	return errors.Join(r.finishContents(), r.temp.Truncate(0))
+}
+
+// finishContents writes the Parquet files of an array with contents, which has no locations.
+func (r *parquetReferences) finishContents() error {
+	if len(r.contents) == 0 {
+		return nil
+	}
+	defer clear(r.contents)
+	for record := range grid.DivUp(r.total, recordSize) {
+		rows := int(min(recordSize, r.total-record*recordSize))
+		raw := make([][]byte, rows)
+		for i := range raw {
+			raw[i] = r.contents[record*recordSize+int64(i)]
+		}
+		err := r.write(record, rows, parquet.Column{Name: "path", Bytes: make([][]byte, rows), Strings: true}, parquet.Column{Name: "offset", Ints: make([]int64, rows)},
+			parquet.Column{Name: "size", Ints: make([]int64, rows)}, parquet.Column{Name: "raw", Bytes: raw})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // write writes a Parquet file of the array.
@@ -277,9 +313,9 @@ func (r *parquetReferences) write(record int64, rows int, columns ...parquet.Col
 	return errors.Join(parquet.Write(f, rows, columns...), f.Close())
 }
 
-func (r *parquetReferences) content(b []byte) error {
-	return r.write(0, 1, parquet.Column{Name: "path", Bytes: [][]byte{nil}, Strings: true}, parquet.Column{Name: "offset", Ints: []int64{0}},
-		parquet.Column{Name: "size", Ints: []int64{0}}, parquet.Column{Name: "raw", Bytes: [][]byte{b}})
+func (r *parquetReferences) content(at []uint64, b []byte) error {
+	r.contents[r.number(at)] = b
+	return nil
 }
 
 func (r *parquetReferences) close() error {

@@ -51,7 +51,8 @@ var Limits = []Limit{
 	{Ways: "serve*, csv", Reason: "h5grove has no CSV of scalars and of other elements than numbers (package serve)", Applies: func(a *Array) bool {
 		return len(a.Shape) == 0 || len(a.Want) == 0 || a.Cells() || a.Dims["dtype"] == "bits" || strings.ContainsAny(a.DType, "[{c(VM")
 	}},
-	{Ways: "kerchunk", Reason: "arrays that Zarr cannot represent (hyperslab index)", Applies: notZarr},
+	{Ways: "kerchunk*", Reason: "arrays that Zarr cannot represent (hyperslab index)", Applies: notZarr},
+	{Ways: "VirtualiZarr", Reason: "arrays that Zarr cannot represent (hyperslab index)", Applies: notZarr},
 	{Ways: "dump* --npy", Reason: ".npy has no elements of variable size (hyperslab dump)", Applies: (*Array).Cells},
 	{Ways: "convert*", Reason: "only HDF5 stores elements of variable size (hyperslab convert)", Applies: (*Array).Cells},
 	{Ways: "serve*", Reason: "the elements are in another file and are not served (package serve)", Applies: outside},
@@ -113,7 +114,7 @@ func directories(a *Array) bool { return directory(a) || unlisted(a) }
 
 // notZarr reports whether Zarr has no form of the elements, the filters or the masks of an array.
 func notZarr(a *Array) bool {
-	types := []string{"V7", "bits", "enum", "padded", "struct", "sub"}
+	types := []string{"struct", "vlenint"}
 	filters := []string{"bitshuffle", "blosc2", "lz4", "lzf", "nbit", "scaleoffset", "szip"}
 	return outside(a) || a.Dims["mask"] == "some" || slices.Contains(types, a.Dims["dtype"]) || slices.Contains(filters, a.Dims["filters"])
 }

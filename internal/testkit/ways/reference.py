@@ -134,10 +134,25 @@ def read_kerchunk(path, name):
     except TypeError:
         store = fs.get_mapper("")
     x = zarr.open_group(store, mode="r", zarr_format=2)[name.strip("/")]
-    return record(x[()] if x.shape == () else x[...])
+    a = np.asarray(x[()] if x.shape == () else x[...])
+    return record(a.astype("O") if a.dtype.kind == "T" else a)
 
 
 READERS["kerchunk"] = read_kerchunk
+
+
+def read_virtualizarr(path, name):
+    """An array through kerchunk references, read by VirtualiZarr."""
+    import zarr
+    from obspec_utils.registry import ObjectStoreRegistry
+    from obstore.store import LocalStore
+    from virtualizarr.parsers import KerchunkJSONParser
+    store = KerchunkJSONParser()("file://" + path, ObjectStoreRegistry({"file://": LocalStore()}))
+    x = zarr.open_group(store, mode="r", zarr_format=3)[name.strip("/")]
+    return record(np.asarray(x[()] if x.shape == () else x[...]))
+
+
+READERS["virtualizarr"] = read_virtualizarr
 
 
 def read_c2array(path, name):

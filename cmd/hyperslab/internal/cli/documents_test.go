@@ -331,6 +331,7 @@ repack t2.h5 t3.h5 --dry-run --level 9
 3: repack waves.b2nd missing.b2nd --into directory --keep-going
 verify waves.b2nd waves.h5 --digests write
 repack etopo.h5 cloud.h5 --cloud
+index etopo.h5 -o etopo.refs --kerchunk json
 1: verify --cloud small-chunks.h5 cloud.h5
 3: verify --cloud etopo.h5 broken.h5
 1: verify broken.h5 cut.b2nd

@@ -73,6 +73,7 @@ var documents = map[string]any{
 	"examined file":         check.CloudRow{},
 	"array layout":          check.CloudArray{},
 	"layout problem":        check.CloudProblem{},
+	"left out array":        shell.LeftOutDoc{},
 	shell.SchemaScan:        inspect.ScanDoc{},
 	"scanned file":          inspect.ScanFile{},
 	"scan finding":          inspect.ScanFinding{},

@@ -332,24 +332,40 @@ func kindName(d ndarray.DType) string {
 }
 
 // kerchunk returns the way through kerchunk references to a copy of an array, which zarr reads.
+// kerchunk returns the ways through references to a copy of an array, which zarr-python reads with
+// fsspec, and through VirtualiZarr.
 func kerchunk(t *testing.T) []ways.Way {
 	dir := t.TempDir()
-	seen := 0
-	reference := ways.NewReference(t, testenv.RemotePython(t, "zarr", "fsspec", "kerchunk"))
-	return []ways.Way{{Name: "kerchunk", Slow: true, Whole: true, Formats: []string{"hdf5"}, Start: ways.Stateless(func(_ context.Context, a *ways.Array, _ ndarray.Region, dst []byte) error {
-		seen++
-		if a.Cells() || seen%12 != 1 {
-			return ways.ErrForm // Zarr has no strings of variable length; one of 12 arrays, because each needs three programs
-		}
-		file, references := filepath.Join(dir, "k.h5"), filepath.Join(dir, "k.json")
-		if err := errors.Join(os.RemoveAll(file), os.RemoveAll(references)); err != nil {
-			return err
-		}
-		if err := runAll([][]string{{"cp", a.Location(), file + ":/x"}, {"index", file, "-o", references, "--kerchunk", "json"}}); err != nil {
-			return err
-		}
-		return reference.Fill("kerchunk", references, "/x", dst)
-	})}}
+	seen := make(map[string]int)
+	reference := ways.NewReference(t, testenv.RemotePython(t, "zarr", "fsspec", "kerchunk", "virtualizarr", "obstore"))
+	way := func(name, form, reader string) ways.Way {
+		return ways.Way{Name: name, Slow: true, Whole: true, Formats: []string{"hdf5"}, Start: ways.Stateless(func(_ context.Context, a *ways.Array, _ ndarray.Region, dst []byte) error {
+			if notAllocated(a) || reader == "virtualizarr" && !virtualizarr(a) {
+				return ways.ErrForm
+			}
+			seen[name]++
+			if a.Dims["dtype"] == "padded" || seen[name]%12 != 1 {
+				return ways.ErrForm // structures have no gaps in Zarr; one of 12 arrays, because each needs three programs
+			}
+			file, references := filepath.Join(dir, "k.h5"), filepath.Join(dir, "k."+form)
+			if err := errors.Join(os.RemoveAll(file), os.RemoveAll(references)); err != nil {
+				return err
+			}
+			if err := runAll([][]string{{"cp", a.Location(), file + ":/x"}, {"index", file, "-o", references, "--kerchunk", form}}); err != nil {
+				return err
+			}
+			return reference.Fill(reader, references, "/x", dst)
+		})}
+	}
+	return []ways.Way{way("kerchunk", "json", "kerchunk"), way("kerchunk Parquet", "parquet", "kerchunk"), way("VirtualiZarr", "json", "virtualizarr")}
+}
+
+// virtualizarr reports whether VirtualiZarr 2.5 reads the references of an array: it supports no
+// elements in the references, no structures and no opaque types, and it takes the last stored chunk
+// for the end of the array.
+func virtualizarr(a *ways.Array) bool {
+	return !a.Cells() && a.Dims["index"] != "compact" && a.Dims["stored"] == "all" && len(a.Want) > 0 && len(a.Shape) > 0 &&
+		!slices.Contains([]string{"bits", "V7", "struct", "padded"}, a.Dims["dtype"])
 }
 
 // notAllocated reports whether libhdf5 cannot rewrite an array for a file of other address sizes:

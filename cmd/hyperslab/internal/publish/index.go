@@ -31,6 +31,10 @@ type indexJob struct {
 	out, url, kerchunk string
 	force              bool
 	batch              shell.BatchFlags
+
+	combine string
+	pick    shell.PickFlags
+	leftOut *[]shell.LeftOutDoc // of all sources; nil without --skip-unreadable
 }
 
 func newIndex(a *shell.App) *cobra.Command {
@@ -49,22 +53,33 @@ index of a URL contains its ETag, so that a later change of the object is an err
 fsspec open them as a Zarr store over the original file. With json INDEX is a file
 (version 1). With parquet it is a directory, of which readers read only the parts that
 they need; use it for more than about 100,000 chunks. The references contain --url, or
-FILE, which must not have a query. Arrays that Zarr cannot represent, for example
-strings of variable length, are an error.
+FILE, which must not have a query. The elements of strings of variable length and of
+small arrays are in the references. Arrays that Zarr cannot represent, for example with
+the filter szip, are an error, unless --exclude or --skip-unreadable leaves them out.
+
+--combine DIM joins several files along a dimension, in the order of the arguments, and
+--url is then the location of the directory of all files. Arrays without the dimension
+must be equal in all files.
 
 --into writes the index of each of many files to a directory, and --url is then the
 location of that directory's files, for example https://host/data/.` + shell.IntoHelp,
 		Example: `  hyperslab index etopo.h5 -o etopo.index --url https://host/etopo.h5
-  hyperslab index etopo.h5 -o etopo.json --kerchunk json`,
-		Args: j.batch.ArityOr(1, 1),
+  hyperslab index etopo.h5 -o etopo.json --kerchunk json
+  hyperslab index 1999.nc 2000.nc -o all.json --kerchunk json --combine time`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if j.combine != "" && j.batch.Into == "" {
+				return shell.Arity(1, -1)(cmd, args)
+			}
+			return j.batch.ArityOr(1, 1)(cmd, args)
+		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := j.batch.CheckOne(cmd); err != nil {
+			if err := errors.Join(j.batch.CheckOne(cmd), j.check()); err != nil {
 				return err
 			}
 			if j.batch.Into != "" {
 				return j.into(cmd, args)
 			}
-			return j.run(cmd.Context(), args[0])
+			return j.run(cmd.Context(), args)
 		},
 	}
 	f := cmd.Flags()
@@ -73,9 +88,15 @@ location of that directory's files, for example https://host/data/.` + shell.Int
 	f.StringVar(&j.kerchunk, "kerchunk", "", "write kerchunk references in `FORMAT`: "+string(kerchunk.JSON)+" or "+
 		string(kerchunk.Parquet))
 	shell.CompleteWords(cmd, "kerchunk", string(kerchunk.JSON), string(kerchunk.Parquet))
+	f.StringVar(&j.combine, "combine", "", "with --kerchunk: join all files along the dimension `DIM`")
 	shell.ForceFlag(cmd, &j.force, "replace the index if it exists")
+	j.pick.Add(cmd)
 	j.batch.Add(cmd)
-	a.Done(cmd)
+	a.DoneWith(cmd, func(d *shell.DoneDoc) {
+		if j.leftOut != nil {
+			d.LeftOut = *j.leftOut
+		}
+	})
 	return cmd
 }
 
@@ -108,7 +129,7 @@ func (j *indexJob) into(cmd *cobra.Command, args []string) error {
 				}
 				one.url += filepath.ToSlash(rel)
 			}
-			return nil, one.run(ctx, w.Source)
+			return nil, one.run(ctx, []string{w.Source})
 		},
 		Report: func(o *shell.Outcome) error {
 			if o.Status == shell.StatusDone {
@@ -119,30 +140,38 @@ func (j *indexJob) into(cmd *cobra.Command, args []string) error {
 	}, func(*shell.Outcome) any { return nil })
 }
 
-func (j *indexJob) run(ctx context.Context, file string) error {
+// check checks the combination of flags.
+func (j *indexJob) check() error {
+	switch {
+	case j.kerchunk == "" && (j.combine != "" || j.pick.Given()):
+		return shell.Usagef("--combine, --exclude and --skip-unreadable require --kerchunk FORMAT")
+	case j.batch.Into != "" && j.combine != "":
+		return shell.Usagef("--combine writes one output; --into writes many")
+	}
+	if j.pick.Skip {
+		j.leftOut = &[]shell.LeftOutDoc{}
+	}
+	return j.pick.Check()
+}
+
+func (j *indexJob) run(ctx context.Context, files []string) error {
+	file := files[0]
 	if j.out == "" {
 		return shell.Usagef("index of %s: no output: -o INDEX is required", remote.Redact(file))
 	}
-	if err := shell.WholeFile("index", file); err != nil {
-		return err
-	}
-	if info, err := os.Stat(file); err == nil && info.IsDir() {
-		return fmt.Errorf("%w: an index of the directory %s, because an index describes the object at one URL", errors.ErrUnsupported, file)
+	for _, file := range files {
+		if err := shell.WholeFile("index", file); err != nil {
+			return err
+		}
+		if info, err := os.Stat(file); err == nil && info.IsDir() {
+			return fmt.Errorf("%w: an index of the directory %s, because an index describes the object at one URL", errors.ErrUnsupported, file)
+		}
 	}
 	if j.url != "" && !remote.IsURL(j.url) {
 		return shell.Usagef("--url %s: want an http, https or s3 URL", j.url)
 	}
 	if j.kerchunk != "" {
-		if err := shell.OneOf("--kerchunk", j.kerchunk, string(kerchunk.JSON), string(kerchunk.Parquet)); err != nil {
-			return err
-		}
-		if j.url == "" && remote.Redact(file) != file {
-			return shell.Usagef("%s: the references would contain the query of the URL, which may be secret: --url URL is written instead",
-				remote.Redact(file))
-		}
-		return hyperslab.WriteReferences(ctx, j.out, file, &hyperslab.ReferenceOptions{
-			Form: hyperslab.ReferenceForm(j.kerchunk), URL: j.url, Overwrite: j.force,
-		})
+		return j.references(ctx, files)
 	}
 	return shell.Written(ctx, j.out, j.force, func(name string) (err error) {
 		f, err := os.Create(name)

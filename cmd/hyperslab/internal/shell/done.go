@@ -3,6 +3,7 @@
 package shell
 
 import (
+	"errors"
 	"strings"
 	"time"
 
@@ -18,9 +19,18 @@ type DoneDoc struct {
 	DryRun    bool      `json:"dry_run"`
 	Seconds   JSONFloat `json:"seconds"`
 
-	LossyChanges *JSONInt `json:"lossy_changes"` // of append --allow-lossy, else nil
-	Rounded      *JSONInt `json:"rounded"`       // of commit of a plan with another element type, else nil
-	Clipped      *JSONInt `json:"clipped"`
+	LossyChanges *JSONInt     `json:"lossy_changes"` // of append --allow-lossy, else nil
+	Rounded      *JSONInt     `json:"rounded"`       // of commit of a plan with another element type, else nil
+	Clipped      *JSONInt     `json:"clipped"`
+	LeftOut      []LeftOutDoc `json:"left_out"` // of index --kerchunk --skip-unreadable, else nil
+}
+
+// LeftOutDoc is an array that an output does not contain.
+type LeftOutDoc struct {
+	File   string  `json:"file"`
+	Path   string  `json:"path"`
+	Reason string  `json:"reason"`
+	Filter *string `json:"filter"`
 }
 
 // Done adds --json to a command.
@@ -34,7 +44,9 @@ func (a *App) DoneWith(cmd *cobra.Command, set func(*DoneDoc)) {
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		start := time.Now()
 		into, _ := cmd.Flags().GetString("into") // "" for a command without this flag
-		if err := run(cmd, args); err != nil || !asJSON || into != "" {
+		err := run(cmd, args)
+		partly, ok := errors.AsType[*ExitError](err)
+		if err != nil && (!ok || partly.Code != ExitPartly || partly.Err != nil) || !asJSON || into != "" {
 			return err // with --into the command writes the document of many sources
 		}
 		dry, _ := cmd.Flags().GetBool("dry-run") // false for a command without such a flag
@@ -43,6 +55,6 @@ func (a *App) DoneWith(cmd *cobra.Command, set func(*DoneDoc)) {
 			Seconds: Seconds(time.Since(start)),
 		}
 		set(&doc)
-		return a.WriteJSON(a.Stdout, doc)
+		return errors.Join(err, a.WriteJSON(a.Stdout, doc))
 	}
 }
