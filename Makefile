@@ -102,7 +102,7 @@ peers: ## the Python libraries that some tests compare with, in .venv, and older
 
 .PHONY: crosscheck-peers
 crosscheck-peers: deps modules ## judge other implementations by the vectors of crosscheck, and write docs/crosscheck.md
-	scripts/crosscheck/run -o docs/crosscheck.md
+	scripts/crosscheck/run -o docs/crosscheck.md -verdicts crosscheck/verdicts.txt
 
 .PHONY: crosscheck-full
 crosscheck-full: build ## emit every combination of the vectors' parameters, and compare their digests with the recorded ones

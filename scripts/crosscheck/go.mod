@@ -5,7 +5,7 @@ go 1.26.0
 require (
 	github.com/DataDog/zstd v1.5.7
 	github.com/hyperslab/hyperslab v0.0.0
-	github.com/klauspost/compress v1.20.3
+	github.com/klauspost/compress v1.20.4
 	github.com/scigolib/hdf5 v0.14.1
 	gonum.org/v1/hdf5 v0.0.0-20210714002203-8c5d23bc6946
 )

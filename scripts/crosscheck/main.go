@@ -39,6 +39,9 @@ var peers = []peer{
 	{"datadog", "Go", "github.com/DataDog/zstd, tested in the same way", "", "$self -serve datadog", false, ""},
 	{"go-native-netcdf", "Go", "github.com/batchatco/go-native-netcdf, in plain Go: has no adapter yet", "", "", false, "github.com/batchatco/go-native-netcdf"},
 	{"go-hdf5", "Go", "github.com/robert-malhotra/go-hdf5, in plain Go: has no adapter yet", "", "", false, "github.com/robert-malhotra/go-hdf5"},
+	{"go-hdf5-cwbudde", "Go", "github.com/cwbudde/go-hdf5, a fork of scigolib: has no adapter yet", "", "", false, "github.com/cwbudde/go-hdf5"},
+	{"go-hdf5-huangzhengshun", "Go", "github.com/huangzhengshun/go-hdf5, a fork of go-hdf5: has no adapter yet", "", "", false, "github.com/huangzhengshun/go-hdf5"},
+	{"go-zarr", "Go", "the Blosc codec of github.com/mentatxx/go-zarr: has no adapter yet", "", "", false, "github.com/mentatxx/go-zarr"},
 	{"h5py", "Python", "h5py with hdf5plugin: datasets and attributes with elements that NumPy supports", "$python", "$python python/adapter.py h5py", true, ""},
 	{"tables", "Python", "PyTables: datasets with elements that NumPy supports", "$python", "$python python/adapter.py tables", true, ""},
 	{"pyfive", "Python", "pyfive, in plain Python: datasets with elements that NumPy supports", "$python", "$python python/adapter.py pyfive", false, ""},
@@ -49,6 +52,8 @@ var peers = []peer{
 	{"hdf5-pure", "Rust", "the crate hdf5-pure, in plain Rust: stored elements of datasets", "$installed/rust/release/adapter", "$installed/rust/release/adapter hdf5-pure", true, ""},
 	{"oxih5", "Rust", "the crate oxih5, in plain Rust: stored elements of datasets", "$installed/rust/release/adapter", "$installed/rust/release/adapter oxih5", false, ""},
 	{"blusc", "Rust", "the crate blusc, a port of C-Blosc2 to plain Rust: chunks", "$installed/rust/release/adapter", "$installed/rust/release/adapter blusc", false, ""},
+	{"blosc2-pure-rs", "Rust", "the crate blosc2-pure-rs, a port of C-Blosc2 to plain Rust: chunks, frames, arrays", "$installed/rust/release/adapter", "$installed/rust/release/adapter blosc2-pure-rs", false, ""},
+	{"zarrs", "Rust", "the Blosc codec of the crate zarrs: Blosc1 chunks", "$installed/rust/release/adapter", "$installed/rust/release/adapter zarrs", false, ""},
 	{"jsfive", "JavaScript", "jsfive, in plain JavaScript: datasets and attributes", "$installed/javascript/node_modules/jsfive/package.json", "node $installed/javascript/adapter.mjs jsfive", false, ""},
 	{"h5wasm", "JavaScript", "h5wasm, libhdf5 as WebAssembly: datasets and attributes", "$installed/javascript/node_modules/h5wasm/package.json", "node $installed/javascript/adapter.mjs h5wasm", true, ""},
 	{"jhdf", "Java", "jHDF, in plain Java: datasets and attributes", "$installed/java/Adapter.class", "$java jhdf", true, ""},
@@ -65,6 +70,7 @@ func main() {
 	installed := flag.String("installed", ".installed", "directory of the installed peers")
 	dir := flag.String("vectors", "", "directory of vectors; \"\": they are emitted")
 	out := flag.String("o", "", "file for the table; \"\": standard output")
+	verdicts := flag.String("verdicts", "", "file for the verdict of each peer on each vector")
 	jobs := flag.Int("jobs", 2, "processes of each peer")
 	flag.Parse()
 	if *serve != "" {
@@ -74,14 +80,23 @@ func main() {
 		}
 		return
 	}
-	if err := run(*only, *caseID, *python, *installed, *dir, *out, *report, *jobs); err != nil {
+	o := options{*only, *caseID, *python, *installed, *dir, *out, *report, *verdicts, *jobs}
+	if err := o.run(); err != nil {
 		fmt.Fprintln(os.Stderr, "peers:", err)
 		os.Exit(1)
 	}
 }
 
-func run(only, caseID, python, installed, dir, out, report string, jobs int) error {
+// options are the flags.
+type options struct {
+	only, caseID, python, installed, dir, out, report, verdicts string
+
+	jobs int
+}
+
+func (o *options) run() error {
 	ctx := context.Background()
+	only, caseID, python, installed, dir, out, report := o.only, o.caseID, o.python, o.installed, o.dir, o.out, o.report
 	if only != "" && !slices.ContainsFunc(peers, func(p peer) bool { return p.name == only }) {
 		return fmt.Errorf("no peer %q", only)
 	}
@@ -118,32 +133,37 @@ func run(only, caseID, python, installed, dir, out, report string, jobs int) err
 		if only != "" && p.name != only {
 			continue
 		}
-		o := outcome{peer: p}
+		result := outcome{peer: p}
 		if p.module != "" {
-			o.missing = moduleMissing(ctx, p.module)
+			result.missing = moduleMissing(ctx, p.module)
 		} else if file := values.Replace(p.files); p.files != "" && !exists(file) {
-			o.missing = "not installed"
+			result.missing = "not installed"
 		} else {
-			options := crosscheck.RunOptions{Adapter: values.Replace(names.Replace(p.command)), Writes: p.writes, Only: caseID, Timeout: 20 * time.Second, Workers: jobs}
+			options := crosscheck.RunOptions{Adapter: values.Replace(names.Replace(p.command)), Writes: p.writes, Only: caseID, Timeout: 20 * time.Second, Workers: o.jobs}
 			start := time.Now()
-			if o.report, err = crosscheck.Run(ctx, dir, options); err != nil {
-				o.missing = err.Error()
+			if result.report, err = crosscheck.Run(ctx, dir, options); err != nil {
+				result.missing = err.Error()
 			} else if report != "" {
-				if err := o.report.WriteUpstream(ctx, dir, options, filepath.Join(report, p.name)); err != nil {
+				if err := result.report.WriteUpstream(ctx, dir, options, filepath.Join(report, p.name)); err != nil {
 					return fmt.Errorf("%s: %w", p.name, err)
 				}
 			}
-			o.took = time.Since(start)
+			result.took = time.Since(start)
 		}
-		all = append(all, o)
-		if o.missing != "" {
-			fmt.Fprintf(os.Stderr, "peers: %s: %s\n", p.name, o.missing)
+		all = append(all, result)
+		if result.missing != "" {
+			fmt.Fprintf(os.Stderr, "peers: %s: %s\n", p.name, result.missing)
 			continue
 		}
-		fmt.Fprintf(os.Stderr, "peers: %s %s: %d cases in %.0f s\n", p.name, o.report.Version, len(o.report.Results), o.took.Seconds())
+		fmt.Fprintf(os.Stderr, "peers: %s %s: %d cases in %.0f s\n", p.name, result.report.Version, len(result.report.Results), result.took.Seconds())
 	}
 	if caseID != "" {
 		return explain(all, caseID)
+	}
+	if o.verdicts != "" {
+		if err := os.WriteFile(o.verdicts, []byte(verdictTable(m, all)), 0o644); err != nil {
+			return err
+		}
 	}
 	w := io.Writer(os.Stdout)
 	if out != "" {

@@ -187,3 +187,40 @@ func explain(all []outcome, id string) error {
 	}
 	return nil
 }
+
+// letters are the verdicts of verdictTable.
+var letters = map[crosscheck.Verdict]byte{
+	crosscheck.Pass: '.', crosscheck.Refused: 'r', crosscheck.Wrong: 'w', crosscheck.WronglyAccepted: 'a', crosscheck.Crash: 'c', crosscheck.Hang: 'h',
+}
+
+// verdictTable lists the peers, and one letter of each of them for each vector. The test of
+// crosscheck.Advise reads it.
+func verdictTable(m *crosscheck.Manifest, all []outcome) string {
+	b := &strings.Builder{}
+	b.WriteString("# Verdicts of other readers, written by make crosscheck-peers: . right, r refused, w silently wrong, a invalid and accepted, c crash, h hang, - not asked.\n")
+	var columns []map[string]byte
+	for _, o := range all {
+		if o.report == nil || o.peer.name == "format" {
+			continue
+		}
+		fmt.Fprintf(b, "%s\t%s\t%s\n", o.peer.name, o.peer.language, o.report.Version)
+		column := make(map[string]byte)
+		for _, r := range o.report.Results {
+			if r.Direction == crosscheck.Reading {
+				column[r.Case] = letters[r.Verdict]
+			}
+		}
+		columns = append(columns, column)
+	}
+	for _, c := range m.Cases {
+		row := make([]byte, len(columns))
+		for i, column := range columns {
+			row[i] = '-'
+			if letter, found := column[c.ID]; found {
+				row[i] = letter
+			}
+		}
+		fmt.Fprintf(b, "%s\t%s\n", c.ID, row)
+	}
+	return b.String()
+}

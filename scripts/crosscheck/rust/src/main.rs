@@ -14,6 +14,17 @@ fn read(peer: &str, path: &str, area: &str, object: &str) -> Outcome {
     match (peer, area) {
         ("blusc", "chunk") => Ok((blusc::convenience::blosc2_decompress(&std::fs::read(path).map_err(text)?).map_err(text)?, "")),
         ("blusc", "blosc1") => Ok((blusc::convenience::blosc1_decompress(&std::fs::read(path).map_err(text)?).map_err(text)?, "")),
+        ("blosc2-pure-rs", "chunk") => Ok((blosc2_pure_rs::compress::decompress(&std::fs::read(path).map_err(text)?).map_err(text)?, "")),
+        ("blosc2-pure-rs", "blosc1") => {
+            let b = std::fs::read(path).map_err(text)?;
+            let (n, _, _) = blosc2_pure_rs::compress::blosc1_cbuffer_sizes(&b).map_err(text)?;
+            let mut out = vec![0; n];
+            blosc2_pure_rs::compress::blosc1_decompress(&b, &mut out).map_err(text)?;
+            Ok((out, ""))
+        }
+        ("blosc2-pure-rs", "frame") => Ok((blosc2_pure_rs::schunk::Schunk::open(path).map_err(text)?.decompress_all().map_err(text)?, "")),
+        ("blosc2-pure-rs", "b2nd" | "caterva") => Ok((blosc2_pure_rs::B2ndArray::open(path).map_err(text)?.to_dense_buffer().map_err(text)?, "")),
+        ("zarrs", "blosc1") => zarrs_blosc(std::fs::read(path).map_err(text)?),
         ("hdf5-reader", "hdf5") => {
             let f = hdf5_reader::Hdf5File::open(path).map_err(text)?;
             Ok((f.dataset(object).map_err(text)?.read_raw_bytes().map_err(text)?, ""))
@@ -28,6 +39,16 @@ fn read(peer: &str, path: &str, area: &str, object: &str) -> Outcome {
         }
         _ => Err("skip".into()),
     }
+}
+
+/// Decodes a chunk with the Blosc codec of zarrs. Its parameters are only used to encode.
+fn zarrs_blosc(b: Vec<u8>) -> Outcome {
+    use zarrs::array::{codec::BloscCodec, BytesToBytesCodecTraits, CodecOptions};
+    use zarrs::metadata_ext::codec::blosc::{BloscCompressor, BloscShuffleMode};
+    let level = 5u8.try_into().map_err(|_| "the level of compression".to_string())?;
+    let codec = BloscCodec::new(BloscCompressor::LZ4, level, None, BloscShuffleMode::NoShuffle, None).map_err(text)?;
+    let out = codec.decode(b.into(), &zarrs::array::BytesRepresentation::UnboundedSize, &CodecOptions::default()).map_err(text)?;
+    Ok((out.into_owned(), ""))
 }
 
 fn numbers<const N: usize, T>(data: &[u8], dtype: &str, little: fn([u8; N]) -> T, big: fn([u8; N]) -> T) -> Vec<T> {
@@ -65,7 +86,8 @@ fn write(peer: &str, data: &str, out: &str, area: &str, object: &str, dtype: &st
 fn main() {
     let peer = std::env::args().nth(1).expect("name of a peer");
     let lock = include_str!("../Cargo.lock");
-    let at = lock.find(&format!("name = \"{peer}\"\n")).expect("a package in Cargo.lock");
+    // zarrs has an older blusc as a dependency for other targets: the last one is ours.
+    let at = lock.rfind(&format!("name = \"{peer}\"\n")).expect("a package in Cargo.lock");
     let version = lock[at..].split('"').nth(3).unwrap();
     std::panic::set_hook(Box::new(|_| {})); // the answer contains the message
     println!("hyperslab.crosscheck.adapter/1\t{peer}\t{version}");
