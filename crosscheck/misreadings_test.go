@@ -297,15 +297,16 @@ const misreadRounds = 12
 func TestMisreadings(t *testing.T) {
 	t.Parallel()
 	dir, m := Corpus(t)
-	rules, err := parseRules(rulesText)
+	x, err := newRuleIndex(rulesText)
 	require.NoError(t, err)
-	vectors := exercisedBy(t, rules, m)
+	vectors := exercisedBy(t, x, m)
 	objects := make(map[string][]Case)
 	for _, c := range m.Cases {
 		if c.Must == Accept {
 			objects[c.Path] = append(objects[c.Path], c)
 		}
 	}
+	rules := x.rules
 	all := plausible(rules, vectors, fieldAreas)
 	if sampling() {
 		all = slices.DeleteFunc(all, func(m *misreading) bool { return m.rule%23 != 0 })

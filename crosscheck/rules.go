@@ -7,6 +7,7 @@ package crosscheck
 import (
 	_ "embed"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strconv"
@@ -207,47 +208,68 @@ func ruleName(f format.Field) string {
 	return name
 }
 
-// collect adds the fields with parts of a tree, by name.
-func collect(in map[string][]annotated, parent string, f format.Field) {
+// ruleIndex finds the rules about a structure by its name.
+type ruleIndex struct {
+	rules  []formatRule
+	named  map[string][]int // rules with this name in a structure
+	prefix []int            // rules with a name that ends with an asterisk
+}
+
+func newRuleIndex(text string) (*ruleIndex, error) {
+	rules, err := parseRules(text)
+	if err != nil {
+		return nil, err
+	}
+	x := &ruleIndex{rules: rules, named: make(map[string][]int)}
+	for i, r := range rules {
+		for _, s := range r.in {
+			if strings.HasSuffix(s.name, "*") {
+				x.prefix = append(x.prefix, i)
+			} else {
+				x.named[s.name] = append(x.named[s.name], i)
+			}
+		}
+	}
+	return x, nil
+}
+
+// each calls found for the rules of an area that a field exercises or violates, without the fields
+// below it.
+func (x *ruleIndex) each(area, parent string, f format.Field, found func(i int)) {
 	name := ruleName(f)
 	a := annotated{parent: parent, field: &f, parts: make([]part, len(f.Fields))}
 	for i, p := range f.Fields {
 		a.parts[i] = part{ruleName(p), p}
-		if len(p.Fields) > 0 {
-			collect(in, name, p)
+	}
+	for _, i := range slices.Concat(x.named[name], x.prefix) {
+		r := &x.rules[i]
+		if r.excluded == "" && slices.Contains(r.areas, area) && slices.ContainsFunc(r.in, func(s structure) bool {
+			prefix, any := strings.CutSuffix(s.name, "*")
+			return (s.name == name || any && strings.HasPrefix(name, prefix)) && r.holds(s, a)
+		}) {
+			found(i)
 		}
 	}
-	in[name] = append(in[name], a)
 }
 
 // exercised returns the indexes of the rules that a vector exercises.
-func exercised(rules []formatRule, c Case, f format.Field) (found []int) {
-	in := make(map[string][]annotated)
-	collect(in, "", f)
-	for i, r := range rules {
-		if r.excluded == "" && r.refused == (c.Must == Refuse) && slices.Contains(r.areas, c.Area) && r.matches(in) {
-			found = append(found, i)
-		}
-	}
-	return found
-}
-
-func (r *formatRule) matches(in map[string][]annotated) bool {
-	for _, s := range r.in {
-		prefix, any := strings.CutSuffix(s.name, "*")
-		if !any {
-			if slices.ContainsFunc(in[s.name], func(a annotated) bool { return r.holds(s, a) }) {
-				return true
+func (x *ruleIndex) exercised(c Case, f format.Field) []int {
+	found := make(map[int]bool)
+	var walk func(parent string, f format.Field)
+	walk = func(parent string, f format.Field) {
+		x.each(c.Area, parent, f, func(i int) {
+			if x.rules[i].refused == (c.Must == Refuse) {
+				found[i] = true
 			}
-			continue
-		}
-		for name, all := range in {
-			if strings.HasPrefix(name, prefix) && slices.ContainsFunc(all, func(a annotated) bool { return r.holds(s, a) }) {
-				return true
+		})
+		for _, p := range f.Fields {
+			if len(p.Fields) > 0 {
+				walk(ruleName(f), p)
 			}
 		}
 	}
-	return false
+	walk("", f)
+	return slices.Sorted(maps.Keys(found))
 }
 
 // holds reports whether every condition holds for a, or whether a complaint is attached to one of

@@ -23,14 +23,14 @@ var updateRules = flag.Bool("update-rules", false, "write coverage.md")
 func TestRules(t *testing.T) {
 	t.Parallel()
 	_, m := Corpus(t)
-	rules, err := parseRules(rulesText)
+	x, err := newRuleIndex(rulesText)
 	require.NoError(t, err)
-	vectors := exercisedBy(t, rules, m)
-	text, documents := coverageTable(rules, vectors)
+	vectors := exercisedBy(t, x, m)
+	text, documents := coverageTable(x.rules, vectors)
 	for _, d := range documents {
 		require.GreaterOrEqual(t, 100*d.exercised, 95*(d.rules-d.impossible), "%s: %d of %d rules", d.name, d.exercised, d.rules-d.impossible)
 	}
-	for i, r := range rules {
+	for i, r := range x.rules {
 		if r.excluded == "" {
 			require.NotEmpty(t, vectors[i], "%s, %s: no vector exercises %q", r.document, r.section, r.text)
 		}
@@ -45,15 +45,15 @@ func TestRules(t *testing.T) {
 }
 
 // exercisedBy returns for each rule the vectors that exercise it, one per file.
-func exercisedBy(t *testing.T, rules []formatRule, m *Manifest) [][]Case {
-	vectors := make([][]Case, len(rules))
+func exercisedBy(t *testing.T, x *ruleIndex, m *Manifest) [][]Case {
+	vectors := make([][]Case, len(x.rules))
 	seen := make(map[string]bool)
 	for _, c := range m.Cases {
 		if seen[c.Path] {
 			continue
 		}
 		seen[c.Path] = true
-		for _, i := range exercised(rules, c, described(t, c)) {
+		for _, i := range x.exercised(c, described(t, c)) {
 			vectors[i] = append(vectors[i], c)
 		}
 	}
@@ -189,10 +189,10 @@ func TestEmit_small(t *testing.T) {
 				require.True(t, cases[base], "%s has no valid vector", c.ID)
 			}
 		}
-		rules, err := parseRules(rulesText)
+		x, err := newRuleIndex(rulesText)
 		require.NoError(t, err)
-		some := exercisedBy(t, rules, small)
-		for i, r := range rules { // TestRules requires the same of the default set
+		some := exercisedBy(t, x, small)
+		for i, r := range x.rules { // TestRules requires the same of the default set
 			require.Equal(t, r.excluded == "", len(some[i]) > 0, "%s: %s", r.section, r.text)
 		}
 	})

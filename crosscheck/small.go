@@ -19,11 +19,11 @@ const smallFile = 2 << 10
 // at most smallFile bytes, for each rule of rules.txt the smallest vector that exercises it, and
 // the valid vector of each invalid one. describe returns the annotated fields of a vector.
 func (e *emitter) reduce(describe func(Case) (format.Field, error)) error {
-	rules, err := parseRules(rulesText)
+	rules, err := newRuleIndex(rulesText)
 	if err != nil {
 		return err
 	}
-	smallest := make([]*Case, len(rules))
+	smallest := make([]*Case, len(rules.rules))
 	cases := make(map[string]*Case, len(e.m.Cases))
 	keep := make(map[string]bool)
 	seen := make(map[string]bool)
@@ -41,7 +41,7 @@ func (e *emitter) reduce(describe func(Case) (format.Field, error)) error {
 		if err != nil {
 			return err
 		}
-		for _, k := range exercised(rules, *c, f) {
+		for _, k := range rules.exercised(*c, f) {
 			if s := smallest[k]; s == nil || c.Bytes < s.Bytes {
 				smallest[k] = c
 			}
