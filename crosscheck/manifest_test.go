@@ -36,7 +36,7 @@ func TestManifest_documented(t *testing.T) {
 	inCode := make(map[string][]string)
 	for name, v := range map[string]any{
 		"manifest": crosscheck.Manifest{}, "case": crosscheck.Case{}, "decoded": crosscheck.Decoded{}, "coverage": crosscheck.Coverage{},
-		"report": crosscheck.Report{}, "spec": crosscheck.Spec{}, "result": crosscheck.Result{}, "explanation": crosscheck.Explanation{},
+		"report": crosscheck.Report{}, "spec": crosscheck.Spec{}, "result": crosscheck.Result{}, "explanation": crosscheck.Explanation{}, "advice": crosscheck.Advice{}, "advised": crosscheck.Advised{},
 	} {
 		typ := reflect.TypeOf(v)
 		for i := range typ.NumField() {

@@ -134,6 +134,7 @@ func TestJSON_errors(t *testing.T) {
 		{"attr rm", "whole.b2nd missing", "whole.b2nd n"},
 		{"rm", "bad.h5:/missing", "r6.h5:/x"},
 		{"bench", "bad.b2nd --seconds 0", "bad.h5:/plain --codec lz4 --level 1 --seconds 0"},
+		{"crosscheck advise", "missing.h5", "whole.b2nd"},
 		{"crosscheck archive", "bad.h5 --area metalayer", "v.zip --area metalayer"},
 		{"crosscheck emit", "bad.h5 --area metalayer", "v --area metalayer"},
 		{"crosscheck run", "missing --read x", ""},

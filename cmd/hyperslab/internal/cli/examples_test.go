@@ -43,7 +43,7 @@ func TestHelp_Examples(t *testing.T) {
 	}
 	seen := 0
 	commands := []string{
-		"convert", "virtual", "info", "index", "ls", "tree", "chunks", "dump", "stats", "explain", "plot", "diff", "version", "crosscheck archive", "crosscheck emit",
+		"convert", "virtual", "info", "index", "ls", "tree", "chunks", "dump", "stats", "explain", "plot", "diff", "version", "crosscheck advise", "crosscheck archive", "crosscheck emit",
 		"plan", "work", "commit", "cp", "append", "attr list", "attr get", "attr set", "attr rm", "repack", "rm", "verify", "scan", "bench", "recover",
 	}
 	require.ElementsMatch(t, leaves(t), append(slices.Clone(commands), "crosscheck run"), "the programs that crosscheck run judges are not there")

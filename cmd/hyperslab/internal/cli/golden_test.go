@@ -277,6 +277,8 @@ var sessions = map[string][]string{
 		"bench waves.b2nd --plot there.png",
 	},
 	"crosscheck": {
+		"crosscheck advise etopo.h5 --reader h5py",
+		"crosscheck advise notes.txt",
 		"crosscheck archive layers.zip --area metalayer",
 		"crosscheck archive layers.zip --area metalayer",
 		"crosscheck archive",

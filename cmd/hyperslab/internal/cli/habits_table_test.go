@@ -196,7 +196,7 @@ var terminal = []struct {
 	{"cp tree.h5:/time OUT3.h5:/time", false}, {"append waves.b2nd changed.b2nd --dry-run", false}, {"attr set waves.b2nd units km --dry-run", false},
 	{"attr rm waves.b2nd units --dry-run", false}, {"rm tree.h5:/time --dry-run", false}, {"bench waves.b2nd --codec lz4 --level 1 --seconds 0", false},
 	{"plan copy waves.b2nd OUT4.b2nd -o OUT4.json", false}, {"work OUT4.json --all", false}, {"commit OUT4.json", false},
-	{"index etopo.h5 -o OUT5.index", false}, {"virtual waves.h5:/waves waves.h5:/waves OUT6.h5:/v", false}, {"crosscheck archive OUT7.zip --area metalayer", false}, {"crosscheck emit OUT --area metalayer", false}, {`crosscheck run OUT --read "false {in} {out}"`, false},
+	{"index etopo.h5 -o OUT5.index", false}, {"virtual waves.h5:/waves waves.h5:/waves OUT6.h5:/v", false}, {"crosscheck advise etopo.h5", false}, {"crosscheck archive OUT7.zip --area metalayer", false}, {"crosscheck emit OUT --area metalayer", false}, {`crosscheck run OUT --read "false {in} {out}"`, false},
 }
 
 // TestCommands_terminal checks that on a terminal exactly the commands with long output use the
@@ -333,7 +333,7 @@ func TestCommands_prefixes(t *testing.T) {
 // readers do not change files. reports write only one file, the result of all their work, so that a
 // dry run would have to do the same work.
 var (
-	readers = []string{"ls", "tree", "info", "chunks", "dump", "stats", "explain", "diff", "scan", "attr list", "attr get", "version"}
+	readers = []string{"ls", "tree", "info", "chunks", "dump", "stats", "explain", "diff", "scan", "attr list", "attr get", "crosscheck advise", "version"}
 	reports = []string{"plot", "bench", "verify", "crosscheck archive", "crosscheck emit", "crosscheck run", "plan", "work", "commit", "index"}
 )
 
@@ -400,7 +400,7 @@ func TestCommands_dryRun(t *testing.T) {
 // single are the commands that have no option for a list of files, because they create one output
 // or accept several arguments.
 var single = []string{
-	"append", "attr get", "attr rm", "attr set", "bench", "crosscheck archive", "crosscheck emit", "crosscheck run", "diff", "explain", "plot", "rm", "version", "virtual",
+	"append", "attr get", "attr rm", "attr set", "bench", "crosscheck advise", "crosscheck archive", "crosscheck emit", "crosscheck run", "diff", "explain", "plot", "rm", "version", "virtual",
 	"plan", "work", "commit",
 }
 

@@ -23,7 +23,7 @@ import (
 // files failed.
 var exitCodes = map[string][]int{
 	"append": {0, 2}, "attr get": {0, 2}, "attr list": {0, 2, 3}, "attr rm": {0, 2}, "attr set": {0, 2}, "bench": {0, 2, 4},
-	"chunks": {0, 2, 3}, "convert": {0, 2, 3, 4}, "cp": {0, 2, 4}, "crosscheck archive": {0, 2, 4}, "crosscheck emit": {0, 2, 4}, "crosscheck run": {0, 1, 2, 4},
+	"chunks": {0, 2, 3}, "convert": {0, 2, 3, 4}, "cp": {0, 2, 4}, "crosscheck advise": {0, 2}, "crosscheck archive": {0, 2, 4}, "crosscheck emit": {0, 2, 4}, "crosscheck run": {0, 1, 2, 4},
 	"diff": {0, 1, 2, 3}, "dump": {0, 2, 3}, "explain": {0, 1, 2}, "index": {0, 2, 4}, "info": {0, 2, 3}, "ls": {0, 2, 3}, "plot": {0, 2, 4},
 	"recover": {0, 2, 3, 4}, "repack": {0, 2, 3, 4}, "rm": {0, 2}, "scan": {0, 1, 2, 3}, "stats": {0, 2, 3}, "tree": {0, 2, 3}, "verify": {0, 1, 2, 3, 4},
 	"version": {0, 2}, "virtual": {0, 2, 4}, "plan": {0, 2, 4}, "work": {0, 2, 3, 4}, "commit": {0, 2, 3, 4},
@@ -230,6 +230,7 @@ func TestCommands_json(t *testing.T) {
 		{"attr rm", []string{"waves.b2nd", "n"}, 0},
 		{"rm", []string{"tree.h5:/time"}, 0},
 		{"bench", []string{"waves.b2nd", "--codec", "lz4", "--level", "1", "--seconds", "0"}, 0},
+		{"crosscheck advise", []string{"etopo.h5"}, 0},
 		{"crosscheck archive", []string{"v.zip", "--area", "metalayer"}, 0},
 		{"crosscheck emit", []string{"v", "--area", "metalayer"}, 0},
 		{"crosscheck run", []string{"v", "--read", "false {in} {out}"}, 1},

@@ -17,8 +17,9 @@ func newCrosscheck(a *shell.App) *cobra.Command {
 vectors: files made by the reference libraries, with a manifest that contains the
 expected bytes of each or the requirement that it is refused. archive writes them to a
 ZIP file with judges in Python and JavaScript, for machines without this program. run
-tests a program with them and explains its errors. docs/crosscheck-manifest.md describes
-the manifest, the decoded bytes and the report.`,
+tests a program with them and explains its errors. advise lists the readers that misread
+a file. docs/crosscheck-manifest.md describes the manifest, the decoded bytes and the
+report.`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
 				return shell.Usagef("there is no command %q%s", args[0], shell.Near(cmd, args[0]))
@@ -27,7 +28,7 @@ the manifest, the decoded bytes and the report.`,
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(newCrosscheckEmit(a), newCrosscheckArchive(a), newCrosscheckRun(a))
+	cmd.AddCommand(newCrosscheckEmit(a), newCrosscheckArchive(a), newCrosscheckRun(a), newCrosscheckAdvise(a))
 	return cmd
 }
 
