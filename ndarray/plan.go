@@ -18,6 +18,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/hyperslab/hyperslab/internal/chunked/budget"
 	"github.com/hyperslab/hyperslab/internal/chunked/ordered"
 	"github.com/hyperslab/hyperslab/internal/chunked/readahead"
 	"github.com/hyperslab/hyperslab/internal/grid"
@@ -292,8 +293,8 @@ func gcd(a, b int64) int64 {
 }
 
 // run calls work for every unit, from p.workers goroutines. Each goroutine has its own buffers, as
-// large as a unit. For adjacent units that are known to have equal elements it calls p.once
-// instead. The first error or a cancelled context ends all goroutines; run returns when they have
+// large as a unit; there are fewer goroutines if operations that run already have the memory of the
+// process. For adjacent units that are known to have equal elements run calls p.once instead. The first error or a cancelled context ends all goroutines; run returns when they have
 // ended.
 func (p plan) run(ctx context.Context, buffers int, progress func(Progress), work func(ctx context.Context, n int64, r Region, b [][]byte) error) error {
 	if p.total == 0 {
@@ -311,6 +312,10 @@ func (p plan) run(ctx context.Context, buffers int, progress func(Progress), wor
 		defer a.prefetch(ctx, p.regions())()
 	}
 	todo := p.tasks()
+	need := int64(buffers) * p.unit // bytes of a worker
+	grant := budget.Lend(int64(p.workers)*need, need)
+	defer grant.Release()
+	workers := max(1, min(int64(p.workers), grant.Bytes()/max(need, 1)))
 	group, gctx := errgroup.WithContext(ctx)
 	worker := func() error {
 		own := make([][]byte, buffers)
@@ -354,7 +359,7 @@ func (p plan) run(ctx context.Context, buffers int, progress func(Progress), wor
 			}
 		}
 	}
-	for range p.workers - 1 {
+	for range workers - 1 {
 		group.Go(worker)
 	}
 	if err := worker(); err != nil { // here, so that a small array needs no goroutine

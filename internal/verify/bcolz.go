@@ -20,6 +20,7 @@ import (
 	"github.com/hyperslab/hyperslab/internal/files/regularfile"
 	"github.com/hyperslab/hyperslab/internal/format"
 	"github.com/hyperslab/hyperslab/internal/format/bcolztree"
+	"github.com/hyperslab/hyperslab/internal/grid"
 	"github.com/hyperslab/hyperslab/ndarray"
 	array "github.com/hyperslab/hyperslab/ndarray/bcolz"
 )
@@ -253,6 +254,14 @@ func column(dir string) string {
 
 func (u *treeUnit) tasks() int64 { return int64(len(u.files)) }
 
+func (u *treeUnit) need() int64 {
+	n, ok := grid.Product([]int64{u.tree.Storage.ChunkLen, u.tree.Storage.DType.TypeSize()})
+	if !ok {
+		n = u.most
+	}
+	return 2 * min(n, u.most)
+}
+
 func (u *treeUnit) place(i int64) Finding { return u.at(u.files[i]) }
 
 // at returns the location of chunk file i.
@@ -294,6 +303,7 @@ func (u *treeUnit) close() error { return nil }
 type treeRoot struct{ root *os.Root }
 
 func (u *treeRoot) tasks() int64 { return 0 }
+func (u *treeRoot) need() int64  { return 0 }
 func (u *treeRoot) place(int64) Finding {
 	return Finding{Offset: -1, Chunk: -1}
 }

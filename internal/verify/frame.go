@@ -260,6 +260,14 @@ func twice(offsets []cframe.Offset) func(yield func(int64) bool) {
 
 func (u *frameUnit) tasks() int64 { return int64(len(u.offsets)) }
 
+// need of a frame whose chunks differ in length is that of one chunk with all bytes.
+func (u *frameUnit) need() int64 {
+	if u.variable {
+		return min(u.head.NBytes, u.most) + min(u.head.CBytes, u.most)
+	}
+	return 2 * min(int64(u.head.ChunkSize), u.most)
+}
+
 func (u *frameUnit) place(i int64) Finding {
 	p := Finding{Object: u.object, What: "chunk", Chunk: i, Offset: -1}
 	if o := u.offsets[i]; !o.IsSpecial() {

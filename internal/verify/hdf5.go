@@ -44,6 +44,7 @@ type h5File struct {
 }
 
 func (u *h5File) tasks() int64        { return 0 }
+func (u *h5File) need() int64         { return 0 }
 func (u *h5File) place(int64) Finding { return Finding{Offset: -1, Chunk: -1} }
 func (u *h5File) check(context.Context, int64, *scratch) (result, error) {
 	return result{}, nil
@@ -314,6 +315,17 @@ func (d *dataset) tasks() int64 {
 		return int64(d.decoded)
 	}
 	return grid.DivUp(format.Size(d.end-d.start), piece)
+}
+
+func (d *dataset) need() int64 {
+	if d.layout.Class != h5file.Chunked {
+		return piece
+	}
+	largest := uint64(0)
+	for _, c := range d.chunks {
+		largest = max(largest, c.Size)
+	}
+	return min(format.Size(largest), d.most) + min(d.full, d.most)
 }
 
 func (d *dataset) close() error { return nil } // h5File closes the file

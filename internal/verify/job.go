@@ -16,6 +16,7 @@ import (
 
 	"github.com/hyperslab/hyperslab/cblosc"
 	"github.com/hyperslab/hyperslab/internal/blosc/stores"
+	"github.com/hyperslab/hyperslab/internal/chunked/budget"
 	"github.com/hyperslab/hyperslab/internal/files/regularfile"
 	"github.com/hyperslab/hyperslab/internal/format"
 	"github.com/hyperslab/hyperslab/internal/format/detect"
@@ -27,6 +28,7 @@ import (
 // unit is a part of a file whose chunks are tasks: a frame, a column, or a dataset.
 type unit interface {
 	tasks() int64
+	need() int64 // maximum bytes of a chunk, as stored and decoded
 	// check runs task i. It may be called by many goroutines at once.
 	check(ctx context.Context, i int64, s *scratch) (result, error)
 	// place returns the location of task i, without an error.
@@ -57,6 +59,7 @@ type job struct {
 	units  []unit
 	first  []int64 // number of the first task of each unit
 	total  int64
+	need   int64         // maximum bytes of a task
 	store  *stores.Store // nil for other formats
 	mu     sync.Mutex    // guards report
 	report Report
@@ -133,6 +136,7 @@ func (j *job) append(u unit) {
 	j.units = append(j.units, u)
 	j.first = append(j.first, j.total)
 	j.total += u.tasks()
+	j.need = max(j.need, u.need())
 }
 
 // note adds an error or an unchecked location to the report.
@@ -147,12 +151,14 @@ func (j *job) note(p Finding) error {
 	return j.report.Add(p, j.opts.MaxDamages)
 }
 
-// workers returns the number of goroutines that decode.
+// workers returns the number of goroutines that decode. All of them together have the memory of
+// reads, except that there is at least one.
 func (j *job) workers() int {
-	if j.opts.Workers > 0 {
-		return j.opts.Workers
+	n := j.opts.Workers
+	if n <= 0 {
+		n = runtime.GOMAXPROCS(0)
 	}
-	return runtime.GOMAXPROCS(0)
+	return int(max(1, min(int64(n), budget.Limit()/max(j.need, 1))))
 }
 
 // run runs the tasks from "from" to end on the goroutines of the options.

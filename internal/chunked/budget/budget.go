@@ -1,12 +1,11 @@
 package budget
 
 import (
+	"container/list"
 	"context"
 	"math/bits"
 	"sync"
 	"sync/atomic"
-
-	"golang.org/x/sync/semaphore"
 
 	"github.com/hyperslab/hyperslab/internal/meter"
 )
@@ -14,73 +13,219 @@ import (
 // Default is the default limit in bytes. It is sufficient for 16 HDF5 chunks of 4 MiB.
 const Default = 256 << 20
 
-// Small is the maximum number of bytes that a read may use without a Grant.
+// Small is the maximum number of bytes that a read or a block of a cache may use without a Grant.
 const Small = 64 << 10
 
-// budget is the limit and the bytes in use.
-type budget struct {
+// pool is the limit and the bytes in use. A waiting read does not wait for operations and caches,
+// because an operation may wait for this read: it gets its bytes when no other read has any.
+type pool struct {
 	limit int64
-	free  *semaphore.Weighted
+
+	mu      sync.Mutex
+	used    int64     // bytes of all grants
+	lent    int64     // bytes of operations
+	reads   int       // grants of reads
+	waiting list.List // of *waiter, in the order of their calls
+}
+
+type waiter struct {
+	n     int64
+	ready chan struct{} // closed when the bytes are granted
 }
 
 var (
-	current    atomic.Pointer[budget]
+	current    atomic.Pointer[pool]
 	held, peak atomic.Int64 // bytes of all grants
+	caches     sync.Map     // from *func(n int64) to nil
 )
 
-func init() { current.Store(newBudget(Default)) }
-
-func newBudget(limit int64) *budget { return &budget{limit, semaphore.NewWeighted(limit)} }
+func init() { current.Store(&pool{limit: Default}) }
 
 // SetLimit sets the limit in bytes and returns the previous one. A value below 1 changes nothing.
 // Grants of the previous limit remain valid and are not counted in the new one.
 func SetLimit(limit int64) (previous int64) {
 	if limit < 1 {
-		return current.Load().limit
+		return Limit()
 	}
-	return current.Swap(newBudget(limit)).limit
+	return current.Swap(&pool{limit: limit}).limit
 }
+
+// Limit returns the limit in bytes.
+func Limit() int64 { return current.Load().limit }
+
+// kind is the use of a grant.
+type kind int
+
+const (
+	read kind = iota
+	operation
+	cache
+)
 
 // Grant is the permission to use some bytes. The zero value permits Small bytes.
 type Grant struct {
-	from *budget
+	from *pool
 	n    int64
+	kind kind
 }
 
-// Acquire waits until n bytes are available, or all bytes if n exceeds the limit. It returns the
-// error of ctx if ctx ends first.
+// Bytes returns the number of bytes.
+func (g Grant) Bytes() int64 { return max(g.n, Small) }
+
+// Acquire waits until n bytes are available for a read, or until no other read has bytes if n
+// exceeds what operations and caches leave. It returns the error of ctx if ctx ends first.
 func Acquire(ctx context.Context, n int64) (Grant, error) {
 	if n <= Small {
 		return Grant{}, nil
 	}
-	b := current.Load()
-	g := Grant{b, min(n, b.limit)}
-	if err := g.wait(ctx); err != nil {
+	p := current.Load()
+	g := Grant{p, min(n, p.limit), read}
+	if err := ctx.Err(); err != nil {
 		return Grant{}, err
 	}
-	now := held.Add(g.n)
-	for old := peak.Load(); now > old && !peak.CompareAndSwap(old, now); old = peak.Load() {
+	if !p.try(g.n) {
+		if err := p.wait(ctx, g.n); err != nil {
+			return Grant{}, err
+		}
 	}
+	count(g.n)
 	return g, nil
 }
 
-// wait waits until the bytes of the grant are available.
-func (g Grant) wait(ctx context.Context) error {
-	if err := ctx.Err(); err != nil {
-		return err
+// Lend grants bytes to the buffers of an operation, which reads and writes in turns: at most the
+// given number, fewer if other grants leave fewer, and least in any case. It does not wait. A
+// quarter of the limit is left to reads.
+func Lend(most, least int64) Grant {
+	if most <= Small {
+		return Grant{}
 	}
-	if g.from.free.TryAcquire(g.n) {
-		return nil
+	p := current.Load()
+	if p.free() < most {
+		shrink(most)
 	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	n := max(min(most, p.limit-p.limit/4-p.lent, p.limit-p.used), least, Small+1)
+	p.used += n
+	p.lent += n
+	count(n)
+	return Grant{p, n, operation}
+}
+
+// Keep grants n bytes to a cache if they are free and no read waits.
+func Keep(n int64) (g Grant, ok bool) {
+	if n <= Small {
+		return Grant{}, true
+	}
+	p := current.Load()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.waiting.Len() > 0 || n > p.limit-p.used {
+		return Grant{}, false
+	}
+	p.used += n
+	count(n)
+	return Grant{p, n, cache}, true
+}
+
+// OnWait registers a function that releases grants of a cache, n bytes or what it has. It is called
+// before a read waits, and when an operation begins. remove ends the registration.
+func OnWait(shrink func(n int64)) (remove func()) {
+	caches.Store(&shrink, nil)
+	return func() { caches.Delete(&shrink) }
+}
+
+func shrink(n int64) {
+	caches.Range(func(f, _ any) bool {
+		(*f.(*func(int64)))(n)
+		return true
+	})
+}
+
+// count adds n to the bytes of all grants.
+func count(n int64) {
+	now := held.Add(n)
+	for old := peak.Load(); now > old && !peak.CompareAndSwap(old, now); old = peak.Load() {
+	}
+}
+
+func (p *pool) free() int64 {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.limit - p.used
+}
+
+// try grants n bytes to a read if they are free and no other read waits.
+func (p *pool) try(n int64) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.waiting.Len() > 0 || n > p.limit-p.used {
+		return false
+	}
+	p.used += n
+	p.reads++
+	return true
+}
+
+// wait waits until n bytes are granted to a read.
+func (p *pool) wait(ctx context.Context, n int64) error {
 	defer meter.Memory.Begin(ctx)()
-	return g.from.free.Acquire(ctx, g.n)
+	shrink(n)
+	w := &waiter{n, make(chan struct{})}
+	p.mu.Lock()
+	e := p.waiting.PushBack(w)
+	p.wake()
+	p.mu.Unlock()
+	select {
+	case <-w.ready:
+		return nil
+	case <-ctx.Done():
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	select {
+	case <-w.ready: // meanwhile
+		p.release(n, read)
+	default:
+		p.waiting.Remove(e)
+		p.wake()
+	}
+	return ctx.Err()
+}
+
+// wake grants bytes to the reads that wait, in their order. The caller holds the lock.
+func (p *pool) wake() {
+	for e := p.waiting.Front(); e != nil; e = p.waiting.Front() {
+		w := e.Value.(*waiter)
+		if w.n > p.limit-p.used && p.reads > 0 {
+			return
+		}
+		p.waiting.Remove(e)
+		p.used += w.n
+		p.reads++
+		close(w.ready)
+	}
+}
+
+// release returns bytes. The caller holds the lock.
+func (p *pool) release(n int64, k kind) {
+	p.used -= n
+	switch k {
+	case read:
+		p.reads--
+	case operation:
+		p.lent -= n
+	}
+	p.wake()
 }
 
 // Release returns the bytes. It must be called once.
 func (g Grant) Release() {
 	if g.n > 0 {
 		held.Add(-g.n)
-		g.from.free.Release(g.n)
+		g.from.mu.Lock()
+		defer g.from.mu.Unlock()
+		g.from.release(g.n, g.kind)
 	}
 }
 

@@ -83,6 +83,71 @@ func TestAcquire(t *testing.T) {
 	})
 }
 
+func TestLend(t *testing.T) {
+	limited(t, 8*unit)
+	require.EqualValues(t, 8*unit, budget.Limit())
+	small := budget.Lend(10, 1)
+	require.EqualValues(t, budget.Small, small.Bytes())
+	first := budget.Lend(4*unit, unit)
+	require.EqualValues(t, 4*unit, first.Bytes())
+	second := budget.Lend(4*unit, unit)
+	require.EqualValues(t, 2*unit, second.Bytes(), "a quarter is left to reads")
+	third := budget.Lend(4*unit, unit)
+	require.EqualValues(t, unit, third.Bytes(), "the least number in any case")
+	read, err := budget.Acquire(t.Context(), 8*unit)
+	require.NoError(t, err, "no other read has bytes")
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err = budget.Acquire(ctx, unit)
+	require.ErrorIs(t, err, context.Canceled)
+	done := make(chan error)
+	go func() {
+		next, err := budget.Acquire(t.Context(), 2*unit)
+		next.Release()
+		done <- err
+	}()
+	read.Release()
+	require.NoError(t, <-done)
+	for _, g := range []budget.Grant{small, first, second, third} {
+		g.Release()
+	}
+	now, _ := budget.Held()
+	require.Zero(t, now)
+	again := budget.Lend(100*unit, unit)
+	require.EqualValues(t, 6*unit, again.Bytes())
+	again.Release()
+}
+
+func TestKeep(t *testing.T) {
+	limited(t, 4*unit)
+	var kept []budget.Grant
+	defer budget.OnWait(func(n int64) {
+		for ; n > 0 && len(kept) > 0; n -= unit {
+			kept[0].Release()
+			kept = kept[1:]
+		}
+	})()
+	for range 4 {
+		g, ok := budget.Keep(unit)
+		require.True(t, ok)
+		kept = append(kept, g)
+	}
+	_, ok := budget.Keep(unit)
+	require.False(t, ok)
+	read, err := budget.Acquire(t.Context(), 2*unit)
+	require.NoError(t, err)
+	require.Len(t, kept, 2, "the read took the place of two entries")
+	lent := budget.Lend(unit, unit)
+	require.Len(t, kept, 1)
+	lent.Release()
+	read.Release()
+	kept[0].Release()
+	kept = nil
+	now, most := budget.Held()
+	require.Zero(t, now)
+	require.EqualValues(t, 4*unit, most)
+}
+
 func TestGet(t *testing.T) {
 	for n := budget.Small; n < 64*budget.Small; n += 777 {
 		b := budget.Get(n)
