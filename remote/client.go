@@ -22,7 +22,7 @@ type Options struct {
 	Parallel int           // maximum number of requests at the same time; default 16
 	Timeout  time.Duration // of a request until its first byte, and for each 4 MiB of its body; default 30 s
 	Retries  int           // maximum number of repetitions of a failed request; default 4, negative: none
-	Cache    int64         // maximum bytes of the block cache; default 256 MiB, at least 16 MiB
+	Cache    int64         // maximum bytes of the block cache, within ndarray.SetReadMemory; default 256 MiB, at least 16 MiB
 
 	// CacheDir is the directory of a disk cache, which Open creates. Programs may share it. It
 	// holds blocks of objects with a strong ETag. "" means no disk cache. Open returns an error if

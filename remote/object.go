@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/hyperslab/hyperslab/internal/chunked/budget"
 	"github.com/hyperslab/hyperslab/internal/meter"
 )
 
@@ -390,7 +391,7 @@ func (p *plan) take(n int) bool {
 // needs no further range. The end of ctx stops Prefetch as well.
 func (o *Object) Prefetch(ctx context.Context, ranges iter.Seq2[int64, int64]) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
-	most := int(max(o.c.o.Cache/4/blockSize, 1))
+	most := int(max(min(o.c.o.Cache, max(budget.Limit()/2, cacheLeast))/4/blockSize, 1))
 	u := &pump{o: o, ctx: ctx, p: &plan{free: most, woken: make(chan struct{}, 1)}, batch: min(maxRun, max(most/4, 1))}
 	next, end := iter.Pull2(o.index.outside(ranges))
 	// The first ranges are requested before the caller reads, because otherwise its reads would
