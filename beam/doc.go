@@ -17,6 +17,9 @@
 // This directory is a module of its own, so that the dependencies of Beam do not become those of
 // programs that use the other packages.
 //
+// The program hyperslab does the shards of a plan of many files, and its commit. The flag --program
+// names it; each worker needs it, and the list of files, under the same name.
+//
 // # Memory
 //
 // A worker process does as many shards at once as the runner gives it, each with Plan.ProcessMemory

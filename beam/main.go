@@ -17,15 +17,16 @@ import (
 
 func main() {
 	file := flag.String("plan", "", "`FILE` that hyperslab plan wrote")
+	path := flag.String("program", "hyperslab", "`PROGRAM` hyperslab of the workers, which does the shards of a plan of many files")
 	flag.Parse()
 	apache.Init() // does not return in a worker process
-	if err := run(context.Background(), *file); err != nil {
+	if err := run(context.Background(), *file, *path); err != nil {
 		fmt.Fprintf(os.Stderr, "hyperslab-beam: %v\n", err)
 		os.Exit(1)
 	}
 }
 
-func run(ctx context.Context, file string) error {
+func run(ctx context.Context, file, path string) error {
 	if file == "" {
 		return fmt.Errorf("--plan is missing")
 	}
@@ -38,7 +39,7 @@ func run(ctx context.Context, file string) error {
 		return fmt.Errorf("%s: %w", file, err)
 	}
 	pipeline, scope := apache.NewPipelineWithRoot()
-	if _, err := build(scope, p); err != nil {
+	if _, err := build(scope, p, path); err != nil {
 		return err
 	}
 	return beamx.Run(ctx, pipeline)

@@ -29,8 +29,8 @@ var (
 )
 
 // build adds the steps of a plan to a pipeline and returns a collection of one string, the location
-// of the committed target.
-func build(s beam.Scope, p *plan.Plan) (beam.PCollection, error) {
+// of the committed target. path is the program hyperslab, for a plan of many files.
+func build(s beam.Scope, p *plan.Plan, path string) (beam.PCollection, error) {
 	b, err := p.Encode()
 	if err != nil {
 		return beam.PCollection{}, err
@@ -43,10 +43,10 @@ func build(s beam.Scope, p *plan.Plan) (beam.PCollection, error) {
 		if i > 0 { // grouping is the barrier between two stages
 			shards = beam.ParDo(in.Scope("shards"), &nextShards{Count: stage.Shards, Before: p.Stages[i-1].Shards}, done)
 		}
-		results := beam.ParDo(in.Scope("work"), &work{Plan: b, Stage: i + 1}, beam.Reshuffle(in, shards))
+		results := beam.ParDo(in.Scope("work"), &work{Plan: b, Stage: i + 1, Program: path}, beam.Reshuffle(in, shards))
 		done = beam.GroupByKey(in, results)
 	}
-	return beam.ParDo(s.Scope("commit"), &commit{Plan: b, Shards: p.Stages[len(p.Stages)-1].Shards}, done), nil
+	return beam.ParDo(s.Scope("commit"), &commit{Plan: b, Shards: p.Stages[len(p.Stages)-1].Shards, Program: path}, done), nil
 }
 
 // firstShards emits the numbers of the shards of the first stage.
@@ -88,8 +88,9 @@ func requireAll(results func(*int64) bool, want int64) error {
 
 // work does one shard.
 type work struct {
-	Plan  []byte
-	Stage int
+	Plan    []byte
+	Stage   int
+	Program string // hyperslab
 
 	plan *plan.Plan
 }
@@ -102,7 +103,12 @@ func (f *work) Setup() (err error) {
 
 // ProcessElement does a shard and returns its number under a common key.
 func (f *work) ProcessElement(ctx context.Context, shard int64) (int, int64, error) {
-	done, err := f.plan.Work(ctx, f.Stage, shard, nil)
+	done, err := true, error(nil)
+	if ofFiles(f.plan) {
+		err = (&program{f.Program, f.Plan}).work(ctx, shard)
+	} else {
+		done, err = f.plan.Work(ctx, f.Stage, shard, nil)
+	}
 	if err != nil {
 		return 0, 0, err
 	}
@@ -117,8 +123,9 @@ func (f *work) ProcessElement(ctx context.Context, shard int64) (int, int64, err
 
 // commit commits the plan after all shards of the last stage.
 type commit struct {
-	Plan   []byte
-	Shards int64
+	Plan    []byte
+	Shards  int64
+	Program string // hyperslab
 }
 
 // ProcessElement is called once, with all results.
@@ -129,6 +136,9 @@ func (f *commit) ProcessElement(ctx context.Context, _ int, results func(*int64)
 	p, err := plan.Parse(f.Plan)
 	if err != nil {
 		return "", err
+	}
+	if ofFiles(p) {
+		return p.Target.Location, (&program{f.Program, f.Plan}).commit(ctx)
 	}
 	return p.Target.Location, p.Commit(ctx, nil)
 }

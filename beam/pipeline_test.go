@@ -70,7 +70,7 @@ func newPlan(t *testing.T, src, dst string, chunks []int64, shard int64) *plan.P
 func execute(t *testing.T, p *plan.Plan, check bool) (map[string]int64, error) {
 	t.Helper()
 	pipeline, scope := apache.NewPipelineWithRoot()
-	target, err := build(scope, p)
+	target, err := build(scope, p, os.Getenv("HYPERSLAB_PROGRAM"))
 	require.NoError(t, err)
 	if check {
 		passert.Equals(scope, target, p.Target.Location)

@@ -62,6 +62,9 @@ func (p *Plan) commitOnce(ctx context.Context, o *WorkOptions) (again bool, err 
 	if err != nil && !again {
 		return false, err
 	}
+	if p.ofFiles() {
+		return false, p.commitFiles(ctx, s, o)
+	}
 	var receipts map[int64]*receipt
 	if !again {
 		if receipts, err = p.receipts(ctx, s); err != nil {
@@ -123,13 +126,12 @@ func (p *Plan) reportChanged(ctx context.Context, s store, receipts map[int64]*r
 // mostListed is the number of shards in the message of ErrIncomplete.
 const mostListed = 10
 
-// receipts returns the receipts of the last stage. It checks those of all stages and the parts of
-// the last one.
-func (p *Plan) receipts(ctx context.Context, s store) (map[int64]*receipt, error) {
+// complete returns ErrIncomplete with the first shards without a receipt.
+func (p *Plan) complete(ctx context.Context, s store) error {
 	for i := range p.Stages {
 		missing, err := p.without(ctx, s, i+1)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		if len(missing) > 0 {
 			list := make([]string, 0, mostListed)
@@ -139,8 +141,17 @@ func (p *Plan) receipts(ctx context.Context, s store) (map[int64]*receipt, error
 			if len(missing) > mostListed {
 				list = append(list, "…")
 			}
-			return nil, fmt.Errorf("%w: %d of %d shards of stage %d have no receipt: %s", ErrIncomplete, len(missing), p.Stages[i].Shards, i+1, strings.Join(list, ", "))
+			return fmt.Errorf("%w: %d of %d shards of stage %d have no receipt: %s", ErrIncomplete, len(missing), p.Stages[i].Shards, i+1, strings.Join(list, ", "))
 		}
+	}
+	return nil
+}
+
+// receipts returns the receipts of the last stage. It checks those of all stages and the parts of
+// the last one.
+func (p *Plan) receipts(ctx context.Context, s store) (map[int64]*receipt, error) {
+	if err := p.complete(ctx, s); err != nil {
+		return nil, err
 	}
 	last := len(p.Stages)
 	all := make(map[int64]*receipt, p.Stages[last-1].Shards)

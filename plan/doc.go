@@ -1,5 +1,5 @@
-// Package plan divides one large copy or check of an array into shards that separate processes do,
-// on one machine or on a cluster, and joins their results.
+// Package plan divides one large copy or check of an array, or an operation on many files, into
+// shards that separate processes do, on one machine or on a cluster, and joins their results.
 //
 // # Overview
 //
@@ -41,6 +41,14 @@
 // under the names of the target, and Commit uploads the index. If a plan of a sparse target is
 // abandoned, they remain. The file numbers of a sparse target in S3 are the numbers of the chunks,
 // also if chunks of zeros have no file; otherwise they are consecutive.
+//
+// # Many files
+//
+// NewFiles divides a list of files; a shard is a part of its lines. The operation is a command of
+// the program hyperslab, which calls Work and Commit with the functions that process and publish
+// files. A part is a directory with the targets of a shard, and its receipt contains the results.
+// Commit publishes one shard after the other. A Plan contains the offset of each shard in the list,
+// and no names, so that the memory of a process does not depend on the number of files.
 //
 // # Memory
 //

@@ -27,10 +27,13 @@ const mostBytes = 16 << 20
 type Plan struct {
 	Schema    string  `json:"schema"`
 	ID        string  `json:"id"`        // SHA-256 of the other fields, in hexadecimal digits
-	Operation string  `json:"operation"` // convert, repack, rechunk, copy, verify, stats or checksum
+	Operation string  `json:"operation"` // convert, repack, rechunk, copy, verify, stats or checksum; of many files also recover and index
 	Source    Source  `json:"source"`
 	Target    Target  `json:"target"`
 	Stages    []Stage `json:"stages"` // one, or two for a rechunking through intermediate chunks
+
+	// Command is the command of the program hyperslab with its flags, of a plan of many files.
+	Command []string `json:"command"`
 
 	Workers       int   `json:"workers"`              // goroutines of one process
 	Memory        int64 `json:"memory_bytes"`         // buffers of one process
@@ -52,12 +55,14 @@ type Source struct {
 	Stored   int64   `json:"file_bytes"` // size of all files
 	Modified string  `json:"modified"`   // latest time of all files, RFC 3339 in UTC
 	Digest   string  `json:"digest"`     // SHA-256 of the metadata, attributes and list of files
+	Offsets  []int64 `json:"offsets"`    // of the lines of each shard in the list of many files; nil for an array
 }
 
-// Target describes the array that Commit publishes, or the JSON file of verify, stats and checksum.
+// Target describes the array that Commit publishes, the JSON file of verify, stats and checksum, or
+// the directory of many files.
 type Target struct {
 	Location   string   `json:"location"`
-	Format     string   `json:"format"` // b2nd, caterva, hdf5 or json
+	Format     string   `json:"format"` // b2nd, caterva, hdf5 or json; "files" for a directory of many files
 	Sparse     bool     `json:"sparse"`
 	Compact    bool     `json:"compact"` // an HDF5 target is one file; otherwise a virtual dataset over the parts
 	Chunks     []int64  `json:"chunks"`
@@ -165,6 +170,9 @@ func (p *Plan) digest() (string, error) {
 func (p *Plan) check() error {
 	bad := func(format string, args ...any) error {
 		return fmt.Errorf("%w: %w", ErrPlan, fmt.Errorf(format, args...))
+	}
+	if p.ofFiles() {
+		return p.checkFiles()
 	}
 	array, ok := operations[p.Operation]
 	if !ok {

@@ -196,10 +196,11 @@ func (p *Plan) file() (string, error) {
 	return at.File, err
 }
 
-// vacant returns ndarray.ErrExists if the target exists, or the directory of its shards.
+// vacant returns ndarray.ErrExists if the target exists, or the directory of its shards. The
+// directory of many files may exist.
 func (p *Plan) vacant(ctx context.Context) error {
 	file, err := p.file()
-	if err != nil {
+	if err != nil || p.ofFiles() { // files may be added to a directory
 		return err
 	}
 	names := []string{file}
@@ -227,6 +228,9 @@ func (p *Plan) vacant(ctx context.Context) error {
 // store returns the store of the plan's files.
 func (p *Plan) store(temp string) (store, error) {
 	file, err := p.file()
+	if p.ofFiles() {
+		file = filepath.Clean(file)
+	}
 	return newStore(file+partsSuffix, temp), err
 }
 
@@ -245,6 +249,9 @@ func (p *Plan) state(ctx context.Context, begin bool, temp string) (store, error
 		return nil, err
 	}
 	d, err := p.store(temp)
+	if err == nil && begin && p.ofFiles() {
+		err = os.MkdirAll(filepath.Dir(filepath.Clean(p.Target.Location)), 0o777)
+	}
 	if err != nil {
 		return nil, err
 	}

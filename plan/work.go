@@ -5,6 +5,7 @@ package plan
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -24,6 +25,13 @@ type WorkOptions struct {
 	// Changed is called at the end with the numbers of elements that a conversion of the element
 	// type changed: by Work for a shard that it did, by Commit for all. Nil: it is not called.
 	Changed func(rounded, clipped int64)
+
+	// Files processes the files that lines of the list of a plan of many files describe. It writes
+	// the targets to the directory dir and returns a JSON document about them. Publish moves them
+	// from dir to their places. It is called for each shard, also again after a Commit that was
+	// stopped.
+	Files   func(ctx context.Context, lines []byte, dir string) (json.RawMessage, error)
+	Publish func(ctx context.Context, lines []byte, dir string, result json.RawMessage) error
 }
 
 // workers returns the number of goroutines. More than those of the plan would need more memory than
@@ -69,6 +77,13 @@ func (p *Plan) work(ctx context.Context, stage int, shard int64, options *WorkOp
 	if _, err := p.receipt(ctx, s, stage, shard); !errors.Is(err, fs.ErrNotExist) {
 		return false, err
 	}
+	r := &receipt{Schema: receiptSchema, Plan: p.ID, Stage: stage, Shard: shard}
+	if p.ofFiles() {
+		if err := p.workFiles(ctx, s, r, &o); err != nil {
+			return false, err
+		}
+		return p.deliver(ctx, s, r, &o)
+	}
 	src, err := p.open(ctx)
 	if err != nil {
 		return false, err
@@ -93,7 +108,6 @@ func (p *Plan) work(ctx context.Context, stage int, shard int64, options *WorkOp
 		return false, err
 	}
 	defer func() { err = errors.Join(err, part.Close()) }()
-	r := &receipt{Schema: receiptSchema, Plan: p.ID, Stage: stage, Shard: shard}
 	if operations[p.Operation] {
 		err = p.writePart(ctx, s, r, src.Meta(), part, &o)
 	} else {
@@ -102,19 +116,26 @@ func (p *Plan) work(ctx context.Context, stage int, shard int64, options *WorkOp
 	if err != nil {
 		return false, err
 	}
+	r.Rounded, r.Clipped = src.changed()
+	return p.deliver(ctx, s, r, &o)
+}
+
+// deliver creates the receipt of a part, or removes the part.
+func (p *Plan) deliver(ctx context.Context, s store, r *receipt, o *WorkOptions) (done bool, err error) {
 	lost := true // no receipt can name the part
 	defer func() {
 		if lost && r.Part != "" {
 			err = errors.Join(err, s.remove(context.WithoutCancel(ctx), r.Part))
 		}
 	}()
-	r.Rounded, r.Clipped = src.changed()
-	again, _, err := p.openStored(ctx) // a source that changed meanwhile gives a part of both versions
-	if err != nil {
-		return false, err
-	}
-	if err := again.Close(); err != nil {
-		return false, err
+	if !p.ofFiles() {
+		again, _, err := p.openStored(ctx) // a source that changed meanwhile gives a part of both versions
+		if err != nil {
+			return false, err
+		}
+		if err := again.Close(); err != nil {
+			return false, err
+		}
 	}
 	if r.Digest, err = r.seal(); err != nil {
 		return false, err
@@ -126,7 +147,7 @@ func (p *Plan) work(ctx context.Context, stage int, shard int64, options *WorkOp
 	// A failed create may have had its effect, for example if only the answer was lost. The part
 	// must then stay.
 	lost = false
-	err = s.create(ctx, receiptName(stage, shard), b)
+	err = s.create(ctx, receiptName(r.Stage, r.Shard), b)
 	if errors.Is(err, errCommitted) {
 		lost = true
 		return false, err
@@ -137,7 +158,7 @@ func (p *Plan) work(ctx context.Context, stage int, shard int64, options *WorkOp
 		}
 		return err == nil, err
 	}
-	first, err := p.receipt(ctx, s, stage, shard)
+	first, err := p.receipt(ctx, s, r.Stage, r.Shard)
 	if err != nil {
 		return false, err
 	}

@@ -487,3 +487,40 @@ func TestFaults_RemovedDirectory(t *testing.T) {
 		})
 	}
 }
+
+// TestFullDisk_into fills the disk in the middle of a run over several files. Each target is
+// complete or absent, and the next run does the rest.
+func TestFullDisk_into(t *testing.T) {
+	args := []string{"convert", "--into", "out", "--format", "npy", "--exclude-unsupported", "a.b2nd", "b.b2nd", "a.h5:/old", "a.h5:/x"}
+	changes, _, code, _ := trace(t, args, pass)
+	require.Zero(t, code)
+	hits := 0
+	for _, from := range []int{2, changes / 2, changes * 3 / 4} {
+		hit := false
+		_, output, code, dir := trace(t, args, func(n int, e crashtest.Event) crashtest.Verdict {
+			if n >= from && (e.Kind == crashtest.Write || e.Kind == crashtest.Copy || e.Kind == crashtest.Create || e.Kind == crashtest.Mkdir) {
+				hit = true
+				return crashtest.Verdict{Errno: syscall.ENOSPC}
+			}
+			return crashtest.Verdict{}
+		})
+		if !hit {
+			continue
+		}
+		hits++
+		require.Contains(t, []int{2, 3}, code, output)
+		require.Contains(t, strings.ToLower(output), "no space left")
+		for _, file := range names(t, dir) {
+			require.NotContains(t, file, ".tmp-", "from change %d on", from)
+			if strings.HasSuffix(file, ".npy") {
+				got, _ := readAll[int32](t, dir+"/"+file)
+				require.Equal(t, count(8), got, file)
+			}
+		}
+		t.Chdir(dir)
+		_, stderr, code := run(args...)
+		require.Zero(t, code, "from change %d on: %s", from, stderr)
+		require.Len(t, filesBelow(t, "out"), 4)
+	}
+	require.Positive(t, hits)
+}

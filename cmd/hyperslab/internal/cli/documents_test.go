@@ -283,6 +283,15 @@ tree tree.h5 -L 1
 chunks waves.b2nd
 chunks gaps.b2nd
 convert waves.b2nd sparse.b2nd --sparse
+convert waves.b2nd typed.b2nd --dtype i2 --round --clip
+convert waves.h5 typed.b2z --dtype i2 --round --clip
+convert waves.h5 --into many1 --format b2z --dtype i2 --round --clip
+3: cp waves.b2nd missing.b2nd --into many2 --keep-going
+recover waves.h5 --into many3
+plan convert waves.b2nd planned.b2nd --dtype i2 --round --clip -o typed.json
+work typed.json --all
+commit typed.json
+plan convert waves.h5 --into many4 --format b2z -o files.json
 chunks sparse.b2nd
 chunks etopo.h5:/ROSE
 dump waves.b2nd[:2,:2]

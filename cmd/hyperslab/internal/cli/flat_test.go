@@ -121,7 +121,6 @@ func TestConvertFlatErrors(t *testing.T) {
 		{"huge.npy", "huge.npy: "},
 		{"order.npy", `fortran_order "1"`},
 		{"long.npy", "4294967295 bytes, at most 1048576 are read"},
-		{"w.npy --dtype <f8", "an array of format npy stores its dtype"},
 		{"four.raw --shape 5 --dtype <f4", "got 16 bytes after --offset 0, want 20 for 5 elements of <f4"},
 		{"four.raw --shape 3 --dtype <f4", "four.raw has 16 bytes after --offset 0, 3 of <f4 are 12"},
 		{"four.raw --shape -1,3 --dtype <f4", "16 bytes after --offset 0 are not a multiple of 12 bytes"},

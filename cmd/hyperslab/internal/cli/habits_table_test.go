@@ -146,6 +146,7 @@ func TestCommands_jobs(t *testing.T) {
 		{"recover many.b2nd other.b2nd many.h5 --into OUT", 0},
 		{"stats many.b2nd --json", 0},
 		{"stats other.b2nd --json", 0},
+		{"scan many.b2nd many.h5 other.b2nd --json", 0},
 		{"verify many.b2nd many.h5 other.b2nd cut.h5 --json", 1},
 		{`crosscheck run v --read "false {in} {out}" --json`, 1},
 	} {
@@ -401,7 +402,7 @@ func TestCommands_dryRun(t *testing.T) {
 // or accept several arguments.
 var single = []string{
 	"append", "attr get", "attr rm", "attr set", "bench", "crosscheck advise", "crosscheck archive", "crosscheck emit", "crosscheck run", "diff", "explain", "plot", "rm", "version", "virtual",
-	"plan", "work", "commit",
+	"work", "commit",
 }
 
 // TestCommands_lists checks that every command with --files-from reads a list from standard input,
@@ -445,7 +446,7 @@ func TestCommands_lists(t *testing.T) {
 		require.Equal(t, 2, code, "%s: %s", line, stderr)
 		require.Contains(t, stderr, "w*.b2nd", line)
 	}
-	everyCommand(t, flagged(t, "--files-from"), lines)
+	everyCommand(t, unplanned(flagged(t, "--files-from")), lines)
 	require.Equal(t, flagged(t, "--files-from"), flagged(t, "--keep-going"))
 	require.Equal(t, flagged(t, "--files-from"), flagged(t, "--null"))
 	all := append(flagged(t, "--files-from"), single...)

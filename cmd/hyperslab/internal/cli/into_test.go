@@ -3,9 +3,14 @@
 package cli_test
 
 import (
+	"bytes"
+	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"io/fs"
+	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -18,6 +23,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/hyperslab/hyperslab/internal/testkit/testenv"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -451,43 +457,72 @@ func TestPatterns_guide(t *testing.T) {
 	}
 }
 
-// TestInto_killed converts 50 files, of which 2 are corrupt and 1 loses information, in a process
-// that is killed at any time and started again.
+// readStores is a program that prints the elements of the array /t of each store in a directory, as
+// python-blosc2 reads them.
+const readStores = `
+import json, os, sys, blosc2
+out = {}
+for root, _, files in os.walk(sys.argv[1]):
+    for name in files:
+        if name.endswith(".b2z"):
+            path = os.path.join(root, name)
+            out[os.path.relpath(path, sys.argv[1])] = blosc2.TreeStore(path, mode="r")["/t"][:].reshape(-1).tolist()
+print(json.dumps(out))
+`
+
+// TestInto_killed converts HDF5 files, half of which have dimension scales as those of netCDF, in a
+// process that is killed at random times and started again. Some files are corrupt, and some lose
+// information.
 func TestInto_killed(t *testing.T) {
 	dir := t.TempDir()
-	self, err := os.Executable()
-	require.NoError(t, err)
-	command := filepath.Join(t.TempDir(), "hyperslab") // the test binary runs as the command if it has this name
-	require.NoError(t, os.Symlink(self, command))
+	command := hyperslabProgram(t)
 	in, out := filepath.Join(dir, "in"), filepath.Join(dir, "out")
-	var names []string
-	for i := range 47 {
-		names = append(names, fmt.Sprintf("%d/%02d.h5", i%4, i))
+	files, directories, damaged, lossy := 45, 4, 2, 3
+	if testenv.All() {
+		files, directories, damaged, lossy = 485, 40, 9, 6
+	}
+	var names, bad, comments []string
+	want := map[string][]int32{} // by target
+	for i := range files {
+		names = append(names, fmt.Sprintf("%d/%03d.%s", i%directories, i, []string{"h5", "nc"}[i%2]))
 	}
 	grow(t, in, names...)
-	lossy := filepath.Join(in, "1/lossy.h5")
-	create(t, lossy+":/t", ndarray.Spec{Shape: []int64{4, 3}, Comment: "a note"}, count(12))
-	corrupt := []string{filepath.Join(in, "2/bad.h5"), filepath.Join(in, "3/bad.h5")}
-	for _, name := range corrupt {
-		b, err := os.ReadFile(filepath.Join(in, names[0]))
-		require.NoError(t, err)
-		put(t, name, b[:len(b)/2])
+	for i, name := range names {
+		if i%2 == 1 {
+			create(t, filepath.Join(in, name)+":/y", ndarray.Spec{Shape: []int64{4}, AxisNames: []string{"y"}}, count(4))
+		}
+		values := count(12)
+		values[0] = int32(i)
+		want[strings.TrimSuffix(name, filepath.Ext(name))+".b2z"] = values
+	}
+	whole, err := os.ReadFile(filepath.Join(in, names[0]))
+	require.NoError(t, err)
+	for i := range max(damaged, lossy) {
+		if i < damaged {
+			bad = append(bad, filepath.Join(in, fmt.Sprintf("%d/bad%d.h5", i%directories, i)))
+			put(t, bad[i], whole[:len(whole)*(i+1)/(damaged+1)])
+		}
+		if i < lossy {
+			name := fmt.Sprintf("%d/lossy%d.h5", i%directories, i)
+			comments = append(comments, filepath.Join(in, name))
+			create(t, comments[i]+":/t", ndarray.Spec{Shape: []int64{4, 3}, Comment: "a note"}, count(12))
+			want[strings.TrimSuffix(name, ".h5")+".b2z"] = count(12)
+		}
 	}
 	args := []string{"convert", "--format", "b2z", "--into", out, "-r", in, "--keep-going", "--json=lines"}
-	seen := map[string]bool{}
+	seen, reported := map[string]bool{}, ""
 	for kill := range 4 {
 		cmd := exec.Command(command, args...)
-		var stdout strings.Builder
-		cmd.Stdout = &stdout
+		var stdout, stderr strings.Builder
+		cmd.Stdout, cmd.Stderr = &stdout, &stderr
 		require.NoError(t, cmd.Start())
-		go func() {
-			time.Sleep(time.Duration(1+kill) * 60 * time.Millisecond)
+		time.AfterFunc(time.Duration(20+rand.IntN(files*4))*time.Millisecond, func() {
 			signal := syscall.SIGKILL
-			if kill == 1 {
+			if kill == 3 {
 				signal = syscall.SIGTERM
 			}
 			_ = cmd.Process.Signal(signal)
-		}()
+		})
 		_ = cmd.Wait() // it may have ended before
 		text := stdout.String()
 		rows, _ := intoLines(t, text[:strings.LastIndex(text, "\n")+1])
@@ -497,28 +532,25 @@ func TestInto_killed(t *testing.T) {
 				seen[r.Source] = true
 			}
 		}
+		reported += stderr.String()
 	}
 	stdout, stderr, code := run(args...)
 	require.Equal(t, 3, code, stderr)
 	rows, totals := intoLines(t, stdout)
-	require.Len(t, rows, 50)
-	require.Equal(t, 2, totals["failed"])
-	require.Equal(t, 48, totals["done"]+totals["done_before"])
-	for _, name := range corrupt {
+	require.Len(t, rows, files+damaged+lossy)
+	require.Equal(t, damaged, totals["failed"])
+	require.Equal(t, files+lossy, totals["done"]+totals["done_before"])
+	for _, name := range bad {
 		require.Equal(t, 1, lines(stderr, name), stderr)
 	}
-	for _, r := range rows {
-		if r.Source == lossy && r.Status == "done" {
-			require.Contains(t, strings.Join(r.Lost, " "), "comment")
-			require.Regexp(t, regexp.QuoteMeta(lossy)+`: not kept: .*comment`, stderr)
-		}
+	for _, name := range comments {
+		require.Regexp(t, regexp.QuoteMeta(name)+`: .*not kept: .*comment|not kept: .*comment`, reported+stderr)
 	}
-	for i, name := range names {
-		got, _ := readAll[int32](t, filepath.Join(out, strings.TrimSuffix(name, ".h5")+".b2z")+":/t")
-		want := count(12)
-		want[0] = int32(i)
-		require.Equal(t, want, got)
-	}
+	read, err := exec.Command(testenv.Python(t, "blosc2"), "-c", readStores, out).Output()
+	require.NoError(t, err)
+	got := map[string][]int32{}
+	require.NoError(t, json.Unmarshal(read, &got))
+	require.Equal(t, want, got)
 }
 
 // TestInto_together runs two processes on the same target: each file is converted once.
@@ -544,4 +576,88 @@ func TestInto_together(t *testing.T) {
 		require.Equal(t, 4, totals["done"]+totals["done_before"])
 	}
 	require.Equal(t, 4, done)
+}
+
+// TestInto_interrupted checks a target without a complete record: it is the result of the run that
+// was killed only if it has the bytes of that result.
+func TestInto_interrupted(t *testing.T) {
+	t.Chdir(t.TempDir())
+	grow(t, "in", "a.h5", "b.h5")
+	for _, command := range [][]string{{"convert", "--format", "b2z"}, {"convert", "--format", "bcolz", "in/a.h5:/t"}, {"cp"}, {"index", "--url", "https://host/"}, {"repack"}, {"recover"}} {
+		out := t.TempDir()
+		args := append(command, "--into", out)
+		if len(command) < 4 {
+			args = append(args, "in/a.h5")
+		}
+		_, stderr, code := run(args...)
+		require.Zero(t, code, "%v: %s", command, stderr)
+		record, err := os.ReadFile(out + "/.hyperslab-done")
+		require.NoError(t, err)
+		intent, _, _ := strings.Cut(string(record), "\n")
+		killed := func() { put(t, out+"/.hyperslab-done", []byte(intent+"\n")) }
+		killed()
+		for range 2 {
+			_, stderr, code = run(args...)
+			require.Zero(t, code, "%v: %s", command, stderr)
+			require.Contains(t, stderr, "0 sources done, 1 done before", "%v", command)
+		}
+		files := filesBelow(t, out)
+		target := filepath.Join(out, files[0])
+		killed()
+		put(t, target, []byte("of another program"))
+		for range 2 {
+			_, stderr, code = run(args...)
+			require.Equal(t, 4, code, "%v: %s", command, stderr)
+			require.Contains(t, stderr, "not the target of the run that was interrupted")
+		}
+		foreign, err := os.ReadFile(target)
+		require.NoError(t, err)
+		require.Equal(t, "of another program", string(foreign))
+		require.Equal(t, files, filesBelow(t, out), "no other file is left")
+	}
+}
+
+// TestInto_urls checks that a source at a URL that has changed is noticed.
+func TestInto_urls(t *testing.T) {
+	t.Chdir(t.TempDir())
+	grow(t, "in", "a.h5", "b.h5")
+	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		b, err := os.ReadFile("in" + r.URL.Path)
+		if err != nil {
+			http.NotFound(w, r)
+			return
+		}
+		w.Header().Set("ETag", fmt.Sprintf("%q", fmt.Sprintf("%x", sha256.Sum256(b))))
+		http.ServeContent(w, r, "a.h5", time.Time{}, bytes.NewReader(b))
+	}))
+	t.Cleanup(site.Close)
+	args := []string{"convert", "--allow-private", "--format", "b2z", "--into", "out", site.URL + "/a.h5?token=secret"}
+	for _, want := range []string{"b2z: ", "0 sources done, 1 done before"} {
+		_, stderr, code := run(args...)
+		require.Zero(t, code, stderr)
+		require.Contains(t, stderr, want)
+	}
+	record, err := os.ReadFile("out/.hyperslab-done")
+	require.NoError(t, err)
+	require.NotContains(t, string(record), "secret")
+	must(t, "attr set in/a.h5:/t note longer-than-before")
+	_, stderr, code := run(args...)
+	require.Equal(t, 4, code, stderr)
+	require.Contains(t, stderr, "its source has changed")
+	_, stderr, code = run(append(args, "--existing", "update")...)
+	require.Zero(t, code, stderr)
+}
+
+// TestConvert_foreignDirectory checks the advice for a target that -f does not replace.
+func TestConvert_foreignDirectory(t *testing.T) {
+	t.Chdir(t.TempDir())
+	grow(t, ".", "t.h5")
+	require.NoError(t, os.Mkdir("mine", 0o777))
+	put(t, "mine/notes.txt", []byte("notes"))
+	for _, flags := range [][]string{nil, {"-f"}} {
+		_, stderr, code := run(append([]string{"convert", "t.h5", "mine"}, flags...)...)
+		require.Equal(t, 4, code, stderr)
+		require.Contains(t, stderr, "name another target")
+		require.NotContains(t, stderr, "-f replaces it")
+	}
 }

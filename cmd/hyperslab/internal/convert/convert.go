@@ -18,7 +18,6 @@ import (
 	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/shell"
 	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/term"
 	"github.com/hyperslab/hyperslab/internal/location/locate"
-	"github.com/hyperslab/hyperslab/internal/tree/textview"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/remote"
 )
@@ -120,9 +119,10 @@ stops, unless you exclude those items. Dimension names are copied with an array.
 Coordinates are separate arrays: --with-coordinates also converts them and the
 boundaries of their cells, to an HDF5 file or a directory.
 
-Values are never changed, except by --round and --clip. Strings of variable length become strings of the smallest
-fixed size in formats that store only these: U for UTF-8, S for ASCII. NumPy's U becomes
-UTF-8 of variable length in HDF5. --strings fixed and --strings error change this.
+Values are never changed, except by --round and --clip. Strings of variable length
+become strings of the smallest fixed size in formats that store only these: U for UTF-8,
+S for ASCII. NumPy's U becomes UTF-8 of variable length in HDF5. --strings fixed and
+--strings error change this.
 
 --external FILE stores the elements of an HDF5 dataset as raw bytes in FILE. HDF5 stores
 the name as given, and searches a relative name in the working directory of the reader.
@@ -168,9 +168,7 @@ HDF5, and within one format that of the source.
 	j.types.add(cmd)
 	f.StringVar(&j.flat.Shape, "shape", "", "the source is raw bytes of this `SHAPE`; one length may be -1 and is then computed")
 	f.Int64Var(&j.flat.Offset, "offset", 0, "with --shape: `BYTES` before the first element")
-	f.StringVar(&j.strings, "strings", string(textview.Auto),
-		"`KIND` of strings that replace those that the target lacks: auto (variable length in HDF5, fixed size elsewhere), fixed, or error")
-	shell.CompleteWords(cmd, "strings", textModes...)
+	j.addStrings(cmd)
 	j.StoreFlags.Add(cmd)
 	j.batch.Add(cmd)
 	j.outside.add(cmd)

@@ -14,6 +14,7 @@ import (
 	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/term"
 	"github.com/hyperslab/hyperslab/internal/location/locate"
 	"github.com/hyperslab/hyperslab/internal/tree/numberview"
+	"github.com/hyperslab/hyperslab/internal/tree/textview"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/remote"
 )
@@ -57,6 +58,21 @@ func (f *typeFlags) add(cmd *cobra.Command) {
 
 // AddTypes adds the flags of the element type to a command.
 func (j *ConvertJob) AddTypes(cmd *cobra.Command) { j.types.add(cmd) }
+
+// AddMany adds the flags of many sources and their trees to a command.
+func (j *ConvertJob) AddMany(cmd *cobra.Command) *shell.BatchFlags {
+	j.batch.Add(cmd)
+	j.pick.Add(cmd)
+	j.addStrings(cmd)
+	return &j.batch
+}
+
+// addStrings adds --strings to a command.
+func (j *ConvertJob) addStrings(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&j.strings, "strings", string(textview.Auto),
+		"`KIND` of strings that replace those that the target lacks: auto (variable length in HDF5, fixed size elsewhere), fixed, or error")
+	shell.CompleteWords(cmd, "strings", textModes...)
+}
 
 // Untyped returns the type of --dtype for elements that are stored without one, or nil.
 func (j *ConvertJob) Untyped() *ndarray.DType { return j.types.untyped() }

@@ -3,7 +3,6 @@
 package publish
 
 import (
-	"context"
 	"errors"
 	"time"
 
@@ -38,7 +37,7 @@ shard with a corrupt part again, delete its receipt in TARGET.parts.`,
 		Example: `  hyperslab commit rows.json`,
 		Args:    shell.Arity(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return j.run(cmd.Context(), args[0])
+			return j.run(cmd, args[0])
 		},
 	}
 	j.add(cmd)
@@ -50,10 +49,14 @@ shard with a corrupt part again, delete its receipt in TARGET.parts.`,
 	return cmd
 }
 
-func (j *commitJob) run(ctx context.Context, file string) error {
+func (j *commitJob) run(cmd *cobra.Command, file string) error {
+	ctx := cmd.Context()
 	p, err := j.load(file)
 	if err != nil {
 		return err
+	}
+	if p.Command != nil {
+		return j.commitFiles(cmd, p)
 	}
 	m := term.NewMeter(j.progress, j.Stderr, "commit", p.Source.Bytes, time.Now)
 	defer m.Finish()

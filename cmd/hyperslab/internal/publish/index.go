@@ -123,7 +123,7 @@ func (j *indexJob) into(cmd *cobra.Command, args []string) error {
 			one := *j
 			one.App, one.force, one.out = w.App, w.Replace, w.Target
 			if one.url != "" {
-				rel, err := filepath.Rel(j.batch.Into, strings.TrimSuffix(w.Target, ext))
+				rel, err := filepath.Rel(j.batch.Into, strings.TrimSuffix(w.Name, ext))
 				if err != nil {
 					return nil, err
 				}

@@ -26,6 +26,7 @@ type planJob struct {
 	*shell.App
 
 	convert convert.ConvertJob // source, target, storage, attributes, memory and workers
+	batch   *shell.BatchFlags
 	compact bool
 	shard   string
 	out     string
@@ -36,7 +37,7 @@ func newPlan(a *shell.App) *cobra.Command {
 	j := &planJob{App: a, convert: convert.ConvertJob{App: a, Command: "plan"}}
 	cmd := &cobra.Command{
 		Use:   "plan OPERATION SOURCE TARGET",
-		Short: "Divide a conversion or check of an array into shards for many processes",
+		Short: "Divide a conversion or check of an array or of many files into shards for many processes",
 		Long: `plan reads the metadata of an array and writes a plan, which divides an operation into
 shards. hyperslab work does a shard, in any number of processes and on any number of
 machines with a common file system or object store. hyperslab commit joins the results
@@ -58,6 +59,14 @@ s3://bucket/key.b2nd. Until commit, the files of the plan are in the directory
 TARGET.parts; delete this directory to abandon a plan. Relative file names are relative
 to the working directory of each command.
 
+If SOURCE is a directory, or with --into DIR and many sources, the plan is of files, and a
+shard is a part of them. The operations are then convert, repack, copy (of whole files,
+as hyperslab cp), recover and index, with the flags of the command for --into. The list
+of files is stored in PLAN.files. Done sources, conflicts of targets and --existing are
+as for --into: work writes the targets to TARGET.parts, and commit moves them to TARGET
+and records them there. A source whose size or time has changed fails. With --keep-going
+the other files are processed, and commit lists each failure.
+
 With --sparse, the workers write the chunk files of the target and commit only its index.
 A sparse target in an object store gets its chunk objects before commit; a plan that is
 abandoned leaves them. An HDF5 target is a virtual dataset in FILE.h5 over the parts,
@@ -70,16 +79,36 @@ has two stages, and all shards of the first one must be done before the second b
 		Example: `  hyperslab plan convert etopo.h5:/ROSE rose-plan.b2nd --exclude-unsupported -o plan.json
   hyperslab plan rechunk waves.b2nd waves-rows.b2nd --chunks 1,100 --shard-bytes 16KiB -o rows.json
   hyperslab plan convert waves.b2nd waves-all.h5:/waves --compact -o all.json
-  hyperslab plan stats waves.b2nd waves.json`,
-		Args:              shell.Arity(3, 3),
+  hyperslab plan stats waves.b2nd waves.json
+  hyperslab plan convert runs/ converted/ --format b2z -o files.json`,
 		ValidArgsFunction: shell.CompleteAddress,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if j.batch.Into == "" && len(args) == 3 && shell.HoldsFiles(args[1]) {
+				j.batch.Into, args = args[2], args[:2]
+				return j.planFiles(cmd, args, "--recursive", "--into="+j.batch.Into)
+			}
+			if err := j.batch.Check(cmd); err != nil {
+				return err
+			}
+			if j.batch.Into != "" {
+				return j.planFiles(cmd, args)
+			}
+			if j.batch.Many() {
+				return shell.Usagef("-r and --files-from name many sources: --into DIR is required")
+			}
 			j.convert.Source, j.convert.Target = args[1], args[2]
 			return j.run(cmd.Context(), args[0])
 		},
 	}
 	f := cmd.Flags()
 	c := &j.convert
+	j.batch = c.AddMany(cmd)
+	cmd.Args = func(cmd *cobra.Command, args []string) error {
+		if j.batch.Into != "" {
+			return shell.Arity(1, -1)(cmd, args)
+		}
+		return shell.Arity(3, 3)(cmd, args)
+	}
 	c.Job.Flags = f
 	shell.JobsFlag(cmd, &c.Job.Jobs, 4, "maximum number `N` of workers of one process")
 	shell.MemoryFlag(cmd, &c.Job.Memory, "128MiB",
@@ -131,19 +160,24 @@ func (j *planJob) run(ctx context.Context, operation string) error {
 	if err != nil {
 		return err
 	}
+	return j.write(ctx, p, j.out)
+}
+
+// write writes a plan to a file or to standard output.
+func (j *planJob) write(ctx context.Context, p *plan.Plan, out string) error {
 	b, err := p.Encode()
 	if err != nil {
 		return err
 	}
-	if j.out != "" {
-		err = shell.Written(ctx, j.out, false, func(file string) error { return os.WriteFile(file, append(b, '\n'), 0o666) })
+	if out != "" {
+		err = shell.Written(ctx, out, false, func(file string) error { return os.WriteFile(file, append(b, '\n'), 0o666) })
 	}
 	switch {
 	case err != nil:
 		return err
 	case j.json:
 		return j.WriteJSON(j.Stdout, p)
-	case j.out == "":
+	case out == "":
 		_, err = fmt.Fprintf(j.Stdout, "%s\n", b)
 		return err
 	}
@@ -206,6 +240,13 @@ func (j *planJob) planArray(ctx context.Context, operation string, options *plan
 func (j *planJob) planTable(p *plan.Plan) error {
 	t := term.Table{Keys: true}
 	t.Add("id", p.ID)
+	if p.Command != nil {
+		t.Add("source", fmt.Sprintf("%d files in %s, %s", p.Source.Files, term.Safe(p.Source.Location), term.FormatBytes(p.Source.Bytes)))
+		t.Add("target", term.Safe(p.Target.Location))
+		t.Add("shards", fmt.Sprintf("%d of at most %d files", p.Stages[0].Shards, p.Stages[0].Shard[0]))
+		t.Add("memory", fmt.Sprintf("%s of one process with -j %d", term.FormatBytes(p.ProcessMemory), p.Workers))
+		return t.Write(j.Stdout, j.Data)
+	}
 	t.Add("source", term.Safe(p.Source.Location)+", "+p.Source.Format)
 	kind := ""
 	switch {

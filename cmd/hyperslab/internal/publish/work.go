@@ -24,6 +24,7 @@ import (
 type workJob struct {
 	planRun
 
+	cmd     *cobra.Command
 	shard   string
 	stage   int
 	all     bool
@@ -90,6 +91,7 @@ have no receipt.`,
   hyperslab work rows.json --all -q`,
 		Args: shell.Arity(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			j.cmd = cmd
 			return j.run(cmd.Context(), args[0])
 		},
 	}
@@ -167,7 +169,7 @@ func (j *workJob) workOn(ctx context.Context, p *plan.Plan, stage int, shards []
 	return nil
 }
 
-func (j *planRun) workOne(ctx context.Context, p *plan.Plan, stage int, shard int64) error {
+func (j *workJob) workOne(ctx context.Context, p *plan.Plan, stage int, shard int64) error {
 	total := int64(0)
 	if shard >= 0 && shard < p.Stages[stage-1].Shards {
 		total = p.Source.Bytes / p.Stages[stage-1].Shards
@@ -175,7 +177,9 @@ func (j *planRun) workOne(ctx context.Context, p *plan.Plan, stage int, shard in
 	m := term.NewMeter(j.progress, j.Stderr, "work", total, time.Now)
 	defer m.Finish()
 	start := time.Now()
-	done, err := p.Work(ctx, stage, shard, &plan.WorkOptions{Workers: j.jobs, Progress: func(s ndarray.Progress) { m.Update(s.DoneBytes) }})
+	done, err := p.Work(ctx, stage, shard, &plan.WorkOptions{
+		Workers: j.jobs, Progress: func(s ndarray.Progress) { m.Update(s.DoneBytes) }, Files: j.workFiles(p),
+	})
 	if err != nil {
 		return err
 	}

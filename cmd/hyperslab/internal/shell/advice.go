@@ -19,6 +19,7 @@ import (
 	"github.com/hyperslab/hyperslab/internal/files/atomicfile"
 	"github.com/hyperslab/hyperslab/internal/files/regularfile"
 	"github.com/hyperslab/hyperslab/internal/format"
+	"github.com/hyperslab/hyperslab/internal/format/detect"
 	"github.com/hyperslab/hyperslab/internal/location/locate"
 	"github.com/hyperslab/hyperslab/internal/location/shellword"
 	"github.com/hyperslab/hyperslab/ndarray"
@@ -115,9 +116,9 @@ func hints() []hint {
 			advice: "a URL contains a host or a bucket, for example https://example.org/x.h5 or s3://bucket/x.h5"},
 		{when: contains[*remote.Error]},
 
-		{is: atomicfile.ErrForeign, advice: "-f replaces arrays and empty directories only: name another target, or remove the " +
-			"directory first"},
+		{is: atomicfile.ErrForeign, advice: foreignAdvice},
 		{is: fs.ErrExist, when: cannotReplace, advice: "name a target that does not exist"},
+		{is: fs.ErrExist, when: holdsOthers, advice: foreignAdvice},
 		{is: fs.ErrExist, advice: "-f replaces it"},
 		{is: hyperslab.ErrLocked, when: func(f *failure) bool { return f.cmd.Flags().Lookup("wait") != nil },
 			advice: "end the program that writes to the file, or wait longer with --wait DURATION, for example --wait 5m"},
@@ -229,6 +230,19 @@ func absentAdvice(f *failure) string {
 		return "did you mean " + shellword.Quote(near) + "?"
 	}
 	return "hyperslab attr list " + shellword.Quote(absent.Address) + " lists the existing attributes"
+}
+
+// foreignAdvice is for a target that is a directory with other files than those of arrays.
+const foreignAdvice = "-f replaces arrays and empty directories only: name another target, or remove the directory first"
+
+// holdsOthers reports whether the existing target is a directory that -f does not replace.
+func holdsOthers(f *failure) bool {
+	loc, ok := existing(f.at.Path)
+	if !ok || !IsDirectory(loc.File) {
+		return false
+	}
+	other, err := detect.Foreign(loc.File)
+	return err == nil && other != ""
 }
 
 // cannotReplace reports whether the command does not replace an existing target.

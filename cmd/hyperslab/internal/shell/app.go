@@ -43,6 +43,8 @@ type App struct {
 	Plugins bool     // HDF5 may load filters until the end of Run
 	Remote  remoteFlags
 
+	FilePlan *FilePlan // Into makes or does a part of a plan; nil: it writes all targets
+
 	Name atomic.Pointer[string] // of the running command, including its parent commands
 }
 

@@ -73,6 +73,9 @@ func (b *BatchFlags) CheckOne(cmd *cobra.Command) error {
 	return err
 }
 
+// Recursive sets -r.
+func (b *BatchFlags) Recursive() { b.recursive = true }
+
 // Many reports whether the flags name sources in addition to the arguments.
 func (b *BatchFlags) Many() bool { return b.list != "" || b.recursive }
 
@@ -257,50 +260,67 @@ const mostSources = 16 << 20
 
 // sources returns all sources in the arguments and the list, with expanded patterns and, with
 // --recursive, the files in directories.
-func (b *BatchFlags) sources(ctx context.Context, a *App, stdin io.Reader, args []string) ([]Source, error) {
+func (b *BatchFlags) sources(ctx context.Context, a *App, stdin io.Reader, args []string) (out []Source, err error) {
+	err = b.each(ctx, a, stdin, args, func(s Source) error {
+		out = append(out, s)
+		return nil
+	})
+	return out, err
+}
+
+// each calls visit for the sources, as sources returns them. The files in directories are not kept
+// in memory.
+func (b *BatchFlags) each(ctx context.Context, a *App, stdin io.Reader, args []string, visit func(s Source) error) error {
 	if b.null && b.list == "" {
-		return nil, Usagef("-0 (--null) requires --files-from")
+		return Usagef("-0 (--null) requires --files-from")
 	}
 	names := slices.Clone(args)
 	if b.list != "" {
 		more, err := b.readList(ctx, stdin, len(names))
 		if err != nil {
-			return nil, err
+			return err
 		}
 		names = append(names, more...)
 	}
-	var out []Source
-	var named []int // indexes of sources that are named one by one
+	isDir := func(name string) bool { return b.recursive && !remote.IsURL(name) && HoldsFiles(name) }
+	isPattern := func(i int) bool { return !(b.null && i >= len(args)) && expandable(names[i]) }
+	named, at := []Source{}, make([]int, len(names)) // sources that are named one by one, and their indexes
 	for i, name := range names {
 		if ctx.Err() != nil {
-			return nil, context.Cause(ctx)
+			return context.Cause(ctx)
 		}
-		literal := b.null && i >= len(args)
-		var found []Source
+		if at[i] = -1; !isDir(name) && !isPattern(i) {
+			at[i], named = len(named), append(named, Source{Name: name})
+		}
+	}
+	if err := placeNamed(named); err != nil {
+		return err
+	}
+	count := 0
+	one := func(s Source) error { count++; return visit(s) }
+	for i, name := range names {
 		var err error
 		switch {
-		case b.recursive && !remote.IsURL(name) && isDirectory(name):
-			found, err = a.filesIn(ctx, name, b.Into)
-		case !literal && expandable(name):
-			found, err = expand(ctx, name)
+		case at[i] >= 0:
+			err = one(named[at[i]])
+		case isDir(name):
+			err = a.filesIn(ctx, name, b.Into, one)
 		default:
-			named = append(named, len(out))
-			found = []Source{{Name: name}}
+			err = expand(ctx, name, one)
 		}
 		if err != nil {
-			return nil, err
+			return err
 		}
-		out = append(out, found...)
 	}
-	if len(out) == 0 {
-		return nil, Usagef("no sources are named")
+	if count == 0 {
+		return Usagef("no sources are named")
 	}
-	return out, placeNamed(out, named)
+	return nil
 }
 
-// isDirectory reports whether a name is that of a directory that is neither an array nor a
+// HoldsFiles reports whether a name is that of a directory that is neither an array nor a
 // container.
-func isDirectory(name string) bool {
+func HoldsFiles(name string) bool {
 	if info, err := os.Stat(name); err != nil || !info.IsDir() {
 		return false
 	}

@@ -24,6 +24,7 @@ import (
 	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/internal/files/regularfile"
 	"github.com/hyperslab/hyperslab/internal/format/detect"
+	"github.com/hyperslab/hyperslab/internal/location/urlfile"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -32,6 +33,7 @@ type fileState struct {
 	Size   int64  `json:"size"`
 	Time   int64  `json:"time"`             // of the last change, in nanoseconds since 1970
 	Digest string `json:"sha256,omitempty"` // of the bytes, with --by-checksum
+	Tag    string `json:"etag,omitempty"`   // of an object at a URL
 }
 
 // stateOf returns the state of a file, or of all files of a directory.
@@ -76,11 +78,28 @@ func stateOf(path string, digest bool) (s fileState, err error) {
 	return s, err
 }
 
+// objectState returns the size and the ETag of an object at a URL. The state of a directory of
+// objects, which HTTP cannot list, is empty.
+func objectState(ctx context.Context, url string) (s fileState, err error) {
+	object, err := urlfile.Get().Open(ctx, url)
+	if errors.Is(err, fs.ErrNotExist) {
+		return s, nil
+	}
+	if err != nil {
+		return s, err
+	}
+	s.Size, s.Tag = object.Size(), object.ETag()
+	return s, object.Close()
+}
+
 // same reports whether s is of the same version as a state of the record. If s has a digest, the
 // digests decide: a state without one is of another version.
 func (s fileState) same(t fileState) bool {
 	if s.Digest != "" {
 		return s.Digest == t.Digest
+	}
+	if s.Tag != t.Tag {
+		return false
 	}
 	return s.Size == t.Size && s.Time == t.Time
 }
@@ -229,6 +248,7 @@ func (d *doneFile) Close() (err error) {
 // verdict is what the record says about a target that exists.
 type verdict struct {
 	done  bool   // this source was written to it with the same options, and neither has changed
+	doubt bool   // done, but the run was interrupted, so that another program can have written the target
 	stale bool   // this source was written to it, but the source or the options were others, or the run failed
 	why   string // it is not done
 }
@@ -258,7 +278,7 @@ func (d *doneFile) judge(r *doneRecord, target fileState) (v verdict) {
 	case last.Options != r.Options:
 		v.why = "an earlier run wrote it with other options"
 	default:
-		v.done = true
+		v.done, v.doubt = true, last.Made == nil
 		return v
 	}
 	v.why += cut

@@ -48,7 +48,8 @@ const (
 type Work struct {
 	*App    // writes the messages about the source
 	Source  string
-	Target  string // address
+	Target  string // address, under which the target may be written first
+	Name    string // address of the target
 	Workers int
 	Memory  int64 // bytes of buffers
 	Replace bool  // an existing target is replaced
@@ -101,6 +102,7 @@ type item struct {
 	size    int64
 	exists  bool
 	replace bool
+	doubt   bool  // the target exists, and is compared with a new one
 	code    error // an error that contains only an exit code, and is no failure
 }
 
@@ -113,6 +115,7 @@ type into struct {
 	done   *doneFile // nil if the directory is at a URL
 	totals Totals
 
+	reads          bool // there are no targets; after a failure that ends the run, no later source is reported
 	alone          bool // the only source, whose work writes to the output of the command
 	workers, files int  // goroutines for each file, and files at the same time
 	progress       *filesProgress
@@ -124,19 +127,30 @@ func (a *App) Into(cmd *cobra.Command, args []string, run *Into) (totals Totals,
 	if run.Force {
 		flags.existing = existingReplace
 	}
-	sources, err := flags.sources(ctx, a, cmd.InOrStdin(), args)
-	if err != nil {
-		return totals, err
+	r := &into{Into: run, app: a, cmd: cmd}
+	if a.FilePlan != nil && a.FilePlan.List == nil {
+		err = r.part(ctx)
+		return r.totals, err
 	}
-	r := &into{Into: run, app: a, cmd: cmd, items: make([]item, len(sources))}
+	var sources []Source
+	if a.FilePlan == nil {
+		if sources, err = flags.sources(ctx, a, cmd.InOrStdin(), args); err != nil {
+			return totals, err
+		}
+	}
+	r.items = make([]item, len(sources))
 	r.totals.Sources = JSONInt(len(sources))
 	if !remote.IsURL(flags.Into) {
-		if r.done, err = openDone(ctx, flags.Into, optionsOf(cmd), run.DryRun); err != nil {
+		if r.done, err = openDone(ctx, flags.Into, optionsOf(cmd), run.DryRun || a.FilePlan != nil); err != nil {
 			return totals, err
 		}
 		defer func() { err = errors.Join(err, r.done.Close()) }()
 	} else if flags.existing == existingSkip || flags.existing == existingUpdate {
 		return totals, Usagef("--existing %s: the targets are objects at a URL, of which no record is kept", flags.existing)
+	}
+	if a.FilePlan != nil {
+		err = r.list(ctx, cmd.InOrStdin(), args)
+		return r.totals, err
 	}
 	if err := r.plan(ctx, sources); err != nil {
 		return totals, err
@@ -213,7 +227,13 @@ func (r *into) target(ctx context.Context, x *item, s *Source) (err error) {
 		}
 		x.record.Source = fileName(abs + s.Name[len(file):])
 	} else {
-		x.record.Source = fileName(s.Name)
+		x.record.Source = fileName(remote.Redact(s.Name))
+		if r.done != nil {
+			if x.record.State, err = objectState(ctx, file); err != nil {
+				return err
+			}
+			x.size = x.record.State.Size
+		}
 	}
 	if r.Flags.flatten {
 		s.Rel = filepath.Base(s.Rel)
@@ -257,7 +277,9 @@ func (r *into) existing(x *item) {
 	case mode == existingReplace:
 		x.replace = true
 	case v.done:
-		x.Status = StatusBefore
+		if x.doubt = v.doubt; !v.doubt || r.DryRun {
+			x.Status = StatusBefore
+		}
 	case mode == existingSkip:
 		x.Status = StatusSkipped
 	case mode == existingUpdate && (v.stale || x.record.State.Time > was.Time):
@@ -343,7 +365,7 @@ func (r *into) one(ctx context.Context, at int) *finishedItem {
 	if !r.alone {
 		app = r.app.child(out, x.Source)
 	}
-	w := &Work{App: app, Source: x.Source, Target: x.Target, Workers: r.workers, Replace: x.replace,
+	w := &Work{App: app, Source: x.Source, Target: x.Target, Name: x.Target, Workers: r.workers, Replace: x.replace,
 		Memory: max(r.Job.Limit/int64(r.files), 1)}
 	x.Value, x.Err = r.write(ctx, x, w)
 	if onlyCode(x.Err) {
@@ -359,11 +381,17 @@ func (r *into) one(ctx context.Context, at int) *finishedItem {
 
 // write writes the target of an item, and records it.
 func (r *into) write(ctx context.Context, x *item, w *Work) (value any, err error) {
+	if r.app.FilePlan != nil {
+		return r.writePart(ctx, x, w)
+	}
 	if r.DryRun || r.done == nil {
 		return r.Do(ctx, w)
 	}
 	if err := os.MkdirAll(filepath.Dir(x.file), 0o777); err != nil {
 		return nil, err
+	}
+	if x.doubt {
+		return nil, r.recheck(ctx, x, w)
 	}
 	if err := r.done.write(&x.record); err != nil {
 		return nil, err
@@ -395,6 +423,53 @@ func (r *into) write(ctx context.Context, x *item, w *Work) (value any, err erro
 		err = errors.Join(err, stateErr)
 	}
 	return value, err
+}
+
+// recheck writes a target again under another name and compares it with the existing one, which a
+// run that was interrupted or another program has written. Targets do not depend on their names.
+func (r *into) recheck(ctx context.Context, x *item, w *Work) (err error) {
+	dir, base := filepath.Split(x.file)
+	ext := filepath.Ext(base)
+	again := *w
+	name := filepath.Join(dir, "."+strings.TrimSuffix(base, ext)+".tmp-check"+ext)
+	again.Target = name + w.Target[len(x.file):]
+	if err := os.RemoveAll(name); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(name)) }()
+	_, err = r.Do(ctx, &again)
+	if err != nil && !onlyCode(err) {
+		return err
+	}
+	if changed := r.unchanged(x); changed != nil {
+		return changed
+	}
+	same, sameErr := sameTree(name, x.file)
+	if sameErr != nil {
+		return sameErr
+	}
+	if !same {
+		return &ndarray.Error{Op: "create", Path: x.file,
+			Err: fmt.Errorf("%w, and it is not the target of the run that was interrupted", ndarray.ErrExists)}
+	}
+	x.Status = StatusBefore
+	made, stateErr := stateOf(x.file, false)
+	if stateErr != nil {
+		return stateErr
+	}
+	record := x.record
+	record.Was, record.Made = nil, &made
+	return errors.Join(err, r.done.write(&record))
+}
+
+// sameTree reports whether two files, or all files of two directories, have the same bytes.
+func sameTree(a, b string) (bool, error) {
+	x, err := stateOf(a, true)
+	if err != nil {
+		return false, err
+	}
+	y, err := stateOf(b, true)
+	return err == nil && x.Size == y.Size && x.Digest == y.Digest, err
 }
 
 // unchanged returns an error if a source changed while it was read.
@@ -439,7 +514,7 @@ func (w *reporter) add(f *finishedItem) {
 		return
 	}
 	w.waiting[f.at] = f
-	for w.waiting[w.next] != nil {
+	for w.waiting[w.next] != nil && !(w.reads && w.end != nil) {
 		w.report(w.waiting[w.next])
 		delete(w.waiting, w.next)
 		w.next++
@@ -448,6 +523,9 @@ func (w *reporter) add(f *finishedItem) {
 
 // flush reports the items after one that was not started.
 func (w *reporter) flush() {
+	if w.reads && w.end != nil {
+		return
+	}
 	rest := make([]int, 0, len(w.waiting))
 	for at := range w.waiting {
 		rest = append(rest, at)
@@ -471,15 +549,8 @@ func (w *reporter) report(f *finishedItem) {
 			w.app.complain(w.cmd, f.Err)
 		}
 	})
-	switch f.Status {
-	case StatusDone:
-		w.totals.Done++
-	case StatusBefore:
-		w.totals.Before++
-	case StatusSkipped:
-		w.totals.Skipped++
-	case StatusFailed:
-		w.totals.Failed++
+	w.totals.count(f.Status)
+	if f.Status == StatusFailed {
 		w.failed = append(w.failed, f.Err)
 		if w.end == nil && !w.Flags.keep {
 			w.end = f.Err
@@ -509,7 +580,7 @@ func (w *reporter) result(ctx context.Context) error {
 	case w.end != nil && (w.totals.Done == 0 || len(w.items) == 1):
 		return w.end
 	case w.end != nil:
-		return &ExitError{Code: ExitPartly, Err: fmt.Errorf("%w\n  %d of %s done%s", w.end, w.totals.Done, all, w.totals.others())}
+		return &ExitError{Code: ExitPartly, Err: fmt.Errorf("%w\n  %d of %s done%s", w.end, w.totals.Done, all, w.totals.Others())}
 	case len(w.failed) > 0 && len(w.items) == 1:
 		return w.failed[0]
 	case len(w.failed) > 0:
@@ -517,20 +588,20 @@ func (w *reporter) result(ctx context.Context) error {
 		if w.totals.Done+w.totals.Before+w.totals.Skipped == 0 {
 			code = exitCode(w.failed[0])
 		}
-		return &ExitError{Code: code, Err: SummaryError(fmt.Sprintf("%d of %s failed%s", len(w.failed), all, w.totals.others()))}
+		return &ExitError{Code: code, Err: SummaryError(fmt.Sprintf("%d of %s failed%s", len(w.failed), all, w.totals.Others()))}
 	}
 	if !w.Job.Quiet && (len(w.items) > 1 || w.totals.Done == 0) {
 		verb := "done"
 		if w.DryRun {
 			verb = "to do"
 		}
-		w.app.Note("%s %s%s", term.Plural(int64(w.totals.Done), "source"), verb, w.totals.others())
+		w.app.Note("%s %s%s", term.Plural(int64(w.totals.Done), "source"), verb, w.totals.Others())
 	}
 	return w.codes
 }
 
-// others describes the sources that needed no work.
-func (t *Totals) others() (text string) {
+// Others describes the sources that needed no work.
+func (t *Totals) Others() (text string) {
 	if t.Before > 0 {
 		text += fmt.Sprintf(", %d done before", t.Before)
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -110,7 +111,17 @@ func TestApp_Into(t *testing.T) {
 	})
 	t.Run("killed after the target appeared", func(t *testing.T) {
 		kill(t, []string{"--into", "kill", "in/01"}, write)
-		_, totals, _, err := intoTest(t, []string{"--into", "kill", "in/01", "--existing", "update"}, 1, func(*Work) error { panic("not called") })
+		again := []string{"--into", "kill", "in/01", "--existing", "update"}
+		_, _, _, err := intoTest(t, again, 1, func(w *Work) error {
+			require.NotEqual(t, "kill/01.out", w.Target, "the existing target is compared with another one")
+			require.Equal(t, "kill/01.out", w.Name)
+			return os.WriteFile(w.Target, []byte("other"), 0o666)
+		})
+		require.ErrorIs(t, err, fs.ErrExist)
+		_, totals, _, err := intoTest(t, again, 1, write)
+		require.NoError(t, err)
+		require.EqualValues(t, 1, totals.Before)
+		_, totals, _, err = intoTest(t, again, 1, func(*Work) error { panic("not called") })
 		require.NoError(t, err)
 		require.EqualValues(t, 1, totals.Before)
 	})
@@ -179,7 +190,12 @@ func TestApp_Into(t *testing.T) {
 		kill(t, []string{"--into", "cut", "in/03", "--existing", "replace"}, func(w *Work) error {
 			return os.WriteFile(w.Target, []byte("replaced"), 0o666)
 		})
-		_, totals, _, err = intoTest(t, into("cut"), 1, write)
+		_, totals, _, err = intoTest(t, into("cut"), 1, func(w *Work) error {
+			if w.Source == "in/03" {
+				return os.WriteFile(w.Target, []byte("replaced"), 0o666)
+			}
+			return write(w)
+		})
 		require.NoError(t, err, "the first line after the cut one counts")
 		require.EqualValues(t, 20, totals.Before)
 	})
@@ -215,18 +231,17 @@ func TestExpand(t *testing.T) {
 		"a/**/[23].h5:/t[0]": "b/2.h5 b/c/3.h5",
 		"a/*.h5[0]":          "1.h5 x[1].h5",
 	} {
-		found, err := expand(t.Context(), pattern)
-		require.NoError(t, err, pattern)
 		var names []string
-		for _, s := range found {
+		require.NoError(t, expand(t.Context(), pattern, func(s Source) error {
 			require.NoError(t, s.Err)
 			names = append(names, filepath.ToSlash(s.Rel))
 			_, rest := splitPattern(pattern)
 			require.True(t, strings.HasSuffix(s.Name, s.Rel+rest), "%s of %s", s.Name, pattern)
-		}
+			return nil
+		}), pattern)
 		require.Equal(t, want, strings.Join(names, " "), pattern)
 	}
-	_, err := expand(t.Context(), "a/**/*.nc")
+	err := expand(t.Context(), "a/**/*.nc", func(Source) error { return nil })
 	require.ErrorContains(t, err, "matches no file")
 	require.False(t, expandable("a/x[1].h5"), "the name of a file")
 	require.False(t, expandable("a/1.h5[0]"), "a selection")

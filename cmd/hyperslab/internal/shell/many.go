@@ -36,7 +36,7 @@ func (a *App) Files(cmd *cobra.Command, args []string, run *Into) (totals Totals
 		}
 	}
 	a.Secrets.Of(names) // those of a list
-	r.alone = len(r.items) == 1
+	r.reads, r.alone = true, len(r.items) == 1
 	r.divide()
 	err = r.all(cmd.Context())
 	return r.totals, err

@@ -68,9 +68,9 @@ func fixed(pattern string) string {
 	return filepath.Clean(dir)
 }
 
-// expand returns the files that a pattern matches, with the path and selection that follow it. In a
-// pattern, ** stands for any number of directories.
-func expand(ctx context.Context, name string) (list []Source, err error) {
+// expand calls visit for the files that a pattern matches, with the path and selection that follow
+// it. In a pattern, ** stands for any number of directories.
+func expand(ctx context.Context, name string, visit func(s Source) error) error {
 	files, rest := name, ""
 	found, err := matches(ctx, files)
 	if err == nil && len(found) == 0 {
@@ -80,19 +80,21 @@ func expand(ctx context.Context, name string) (list []Source, err error) {
 	}
 	switch {
 	case err != nil:
-		return nil, Usagef("%s: %w", name, err)
+		return Usagef("%s: %w", name, err)
 	case len(found) == 0:
-		return nil, Usagef("%s matches no file", name)
+		return Usagef("%s matches no file", name)
 	}
 	base := fixed(files)
 	for _, s := range found {
 		if s.Rel, err = filepath.Rel(base, s.Name); err != nil {
-			return nil, err
+			return err
 		}
 		s.Name += rest
-		list = append(list, s)
+		if err := visit(s); err != nil {
+			return err
+		}
 	}
-	return list, nil
+	return nil
 }
 
 // matches returns the files that a pattern matches, in the order of names. A directory that cannot
@@ -179,13 +181,14 @@ func (m *matcher) match(dir string, names []string) error {
 	return nil
 }
 
-// tree collects the files of a directory and its subdirectories.
+// tree finds the files of a directory and its subdirectories.
 type tree struct {
 	*App
 	ctx   context.Context
 	root  string
-	skip  fs.FileInfo // directory of the targets, which is left out; nil: none
-	found []Source
+	skip  fs.FileInfo // directory of the targets, which is left out; nil: it does not exist
+	found func(s Source) error
+	count int
 	other int // files of other formats
 }
 
@@ -204,16 +207,14 @@ func (t *tree) visit(name string, d fs.DirEntry, err error) error {
 		return nil
 	}
 	if err != nil {
-		t.add(name, err)
-		return nil
+		return t.add(name, err)
 	}
 	mode := d.Type()
 	if mode&fs.ModeSymlink != 0 {
 		info, err := os.Stat(name)
 		switch {
 		case err != nil: // also a loop of links
-			t.add(name, err)
-			return nil
+			return t.add(name, err)
 		case info.IsDir():
 			t.Note("%s is a link to a directory, which -r does not follow", term.Safe(name))
 			return nil
@@ -234,19 +235,18 @@ func (t *tree) visit(name string, d fs.DirEntry, err error) error {
 	switch {
 	case mode.IsDir() && (errors.Is(err, ndarray.ErrFormat) || is == detect.Directory):
 		return nil
-	case errors.Is(err, ndarray.ErrFormat):
+	case errors.Is(err, ndarray.ErrFormat) && !NamedArray(name):
 		t.other++
-		if NamedArray(name) { // a corrupt file
-			t.other--
-			t.add(name, nil)
-		}
+		err = nil
+	case errors.Is(err, ndarray.ErrFormat): // a corrupt file
+		err = t.add(name, nil)
 	default:
-		t.add(name, err)
+		err = t.add(name, err)
 	}
-	if mode.IsDir() {
-		return fs.SkipDir
+	if err == nil && mode.IsDir() {
+		err = fs.SkipDir
 	}
-	return nil
+	return err
 }
 
 // NamedArray reports whether the extension of a name is that of a format.
@@ -255,60 +255,62 @@ func NamedArray(name string) bool {
 	return known
 }
 
-func (t *tree) add(name string, err error) {
+func (t *tree) add(name string, err error) error {
 	rel, relErr := filepath.Rel(t.root, name)
-	t.found = append(t.found, Source{Name: name, Rel: rel, Err: errors.Join(err, relErr)})
+	t.count++
+	return t.found(Source{Name: name, Rel: rel, Err: errors.Join(err, relErr)})
 }
 
-// filesIn returns the arrays and the files with arrays of a directory and its subdirectories.
-func (a *App) filesIn(ctx context.Context, dir, targets string) ([]Source, error) {
-	t := tree{App: a, ctx: ctx, root: filepath.Clean(dir)}
+// filesIn calls visit for the arrays and the files with arrays of a directory and its
+// subdirectories.
+func (a *App) filesIn(ctx context.Context, dir, targets string, visit func(s Source) error) error {
+	t := tree{App: a, ctx: ctx, root: filepath.Clean(dir), found: visit}
 	if targets != "" {
 		t.skip, _ = os.Stat(targets) // it may be missing
 	}
 	if info, err := os.Stat(dir); err == nil && t.skip != nil && os.SameFile(info, t.skip) {
-		return nil, Usagef("%s is also the directory of the targets", dir)
+		return Usagef("%s is also the directory of the targets", dir)
 	}
 	if err := filepath.WalkDir(t.root, t.visit); err != nil {
-		return nil, err
+		return err
 	}
 	if t.other > 0 {
 		a.Note("%s: %s of other formats left out", term.Safe(dir), term.Plural(int64(t.other), "file"))
 	}
-	if len(t.found) == 0 {
-		return nil, Usagef("%s contains no arrays", dir)
+	if t.count == 0 {
+		return Usagef("%s contains no arrays", dir)
 	}
-	return t.found, nil
+	return nil
 }
 
 // placeNamed sets the relative paths of the sources that were named one by one: the path below the
 // deepest directory that contains all of them. Objects at URLs keep only their names.
-func placeNamed(all []Source, named []int) error {
+func placeNamed(all []Source) error {
 	const slash = string(filepath.Separator)
 	common := ""
-	dirs := make([]string, len(named))
-	for i, at := range named {
+	dirs := make([]string, len(all))
+	for at := range all {
 		file := fileOf(all[at].Name)
 		if remote.IsURL(file) {
 			all[at].Rel = filepath.Base(file)
 			continue
 		}
 		var err error
-		if dirs[i], err = filepath.Abs(filepath.Dir(filepath.Clean(file))); err != nil {
+		if dirs[at], err = filepath.Abs(filepath.Dir(filepath.Clean(file))); err != nil {
 			return err
 		}
 		if common == "" {
-			common = dirs[i]
+			common = dirs[at]
 		}
-		for common != dirs[i] && !strings.HasPrefix(dirs[i], strings.TrimSuffix(common, slash)+slash) {
+		for common != dirs[at] && !strings.HasPrefix(dirs[at], strings.TrimSuffix(common, slash)+slash) {
 			common = filepath.Dir(common)
 		}
 	}
-	for i, at := range named {
-		if dirs[i] == "" {
+	for at := range all {
+		if dirs[at] == "" {
 			continue
 		}
-		rel, err := filepath.Rel(common, dirs[i])
+		rel, err := filepath.Rel(common, dirs[at])
 		if err != nil {
 			return err
 		}
