@@ -84,7 +84,7 @@ func TestPackages_processes(t *testing.T) {
 			return true
 		})
 	}
-	require.Equal(t, 1, found)
+	require.Equal(t, 2, found)
 	files := 0
 	call := regexp.MustCompile(`\b([a-z_0-9]+)\(`)
 	for _, dir := range []string{"cblosc", "h5", "h5/filter", "internal/cmem"} {

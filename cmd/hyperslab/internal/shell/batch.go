@@ -92,8 +92,8 @@ func (b *BatchFlags) AddList(cmd *cobra.Command, list, keep string) {
 // It must be called before anything else that wraps cmd.RunE.
 func (a *App) Each(cmd *cobra.Command) { a.each(cmd, nil, nil) }
 
-// EachFile is Each for a command that reads several addresses at the same time: do writes the output
-// of one to standard output of its Work. -j and --memory of job are divided among them.
+// EachFile is Each for a command that reads several addresses at the same time: do writes the
+// output of one to standard output of its Work. -j and --memory of job are divided among them.
 func (a *App) EachFile(cmd *cobra.Command, job *JobFlags, do func(ctx context.Context, w *Work) error) {
 	a.each(cmd, job, do)
 }
