@@ -31,7 +31,7 @@ type Advised struct {
 	Version  string   `json:"version"`
 	Language string   `json:"language"`
 	Verdict  Verdict  `json:"verdict"`            // of its worst object; Pass: it reads vectors with each pair of the features
-	Possible bool     `json:"possible"`           // it passes other vectors with the same features
+	Possible bool     `json:"possible"`           // it passes other vectors with the same features, or few vectors have the combination
 	Objects  int      `json:"objects"`            // with this result
 	Object   string   `json:"object,omitempty"`   // the first of these objects
 	Features []string `json:"features,omitempty"` // reason of the result: all vectors with them fail, or no passed one has them
@@ -58,7 +58,8 @@ var advisors = sync.OnceValues(func() (map[string]*advisor, error) { return pars
 //
 // A reader fails if the file has a combination of features with which it passes no vector, and every
 // other feature of the failed vectors that may be the reason. Possible is set if it passes some
-// vectors with the same features. The result is not known if
+// vectors with the same features, or if the combination of two features may be a coincidence,
+// because few vectors have it. The result is not known if
 // the file has two features, or one, that no passed vector has.
 func Advise(path, area string) (*Advice, error) {
 	tables, err := advisors()
@@ -219,6 +220,15 @@ const wholeFile = "file"
 type unit struct {
 	object, kind string
 	features     []string
+	outer        features // those of the groups that lead to the object, but not of itself or the file
+}
+
+// scannedUnit is an object with the numbers of its features.
+type scannedUnit struct {
+	in, outer bitset
+	numbers   []int
+	other     string // a feature that no vector has
+	results   []Advised
 }
 
 // advise returns the results of all readers.
@@ -227,27 +237,24 @@ func (t *advisor) advise(units []unit) []Advised {
 	for i, r := range t.readers {
 		out[i] = Advised{Reader: r.name, Version: r.version, Language: r.language, Verdict: Pass, Kinds: r.kinds}
 	}
-	type known struct {
-		in      bitset
-		numbers []int
-		other   string // a feature that no vector has
-		results []Advised
-	}
-	seen := make(map[string]*known)
+	seen := make(map[string]*scannedUnit)
 	for _, u := range units {
-		k := &known{in: newBitset(len(t.names))}
+		k := &scannedUnit{in: newBitset(len(t.names)), outer: newBitset(len(t.names))}
 		for _, name := range u.features {
 			if i, found := t.number[name]; found {
 				k.in.add(i)
 				k.numbers = append(k.numbers, i)
+				if u.outer[name] {
+					k.outer.add(i)
+				}
 			} else {
 				k.other = name
 			}
 		}
-		key := fmt.Sprint(u.kind, k.in, k.other)
+		key := fmt.Sprint(u.kind, k.in, k.outer, k.other)
 		if seen[key] == nil {
 			for i := range t.readers {
-				k.results = append(k.results, t.judge(&t.readers[i], u.kind, k.in, k.numbers, k.other))
+				k.results = append(k.results, t.judge(&t.readers[i], u.kind, k))
 			}
 			seen[key] = k
 		}
@@ -270,34 +277,37 @@ func (r *Advised) worsen(x Advised, object string) {
 	}
 }
 
-// judge returns the result of a reader for an object with the features in, whose numbers are also
-// in a list. The result is empty if the reader was not judged with objects of this kind.
-func (t *advisor) judge(r *judged, kind string, in bitset, numbers []int, other string) Advised {
+// judge returns the result of a reader for an object. It is empty if the reader was not judged with
+// objects of this kind.
+func (t *advisor) judge(r *judged, kind string, x *scannedUnit) Advised {
 	if len(r.kinds) > 0 && kind != wholeFile && !slices.Contains(r.kinds, kind) {
 		return Advised{}
 	}
 	out := Advised{Reader: r.name, Verdict: Pass}
-	missing := func(i int) bool { return !in.has(i) }
+	missing := func(i int) bool { return !x.in.has(i) }
 	for _, c := range r.causes {
-		x := Advised{Reader: r.name, Verdict: c.verdict, Possible: c.possible, Vector: c.vector}
+		found := Advised{Reader: r.name, Verdict: c.verdict, Possible: c.possible, Vector: c.vector}
 		switch {
 		case slices.ContainsFunc(c.shown, missing), len(c.shown) == 0 && slices.ContainsFunc(c.required, missing):
 			continue
 		case slices.ContainsFunc(c.required, missing):
-			x.Verdict = unknown
+			found.Verdict, found.Possible = unknown, false
 		}
-		if x.rank() < out.rank() {
-			out, out.Features = x, t.named(c.shown)
+		if found.rank() < out.rank() {
+			out, out.Features = found, t.named(c.shown)
 		}
 	}
 	if out.Verdict != Pass {
 		return out
 	}
-	if other != "" {
-		return Advised{Reader: r.name, Verdict: unknown, Features: []string{other}}
+	if x.other != "" {
+		return Advised{Reader: r.name, Verdict: unknown, Features: []string{x.other}}
 	}
-	for a, i := range numbers {
-		for _, k := range numbers[:a+1] {
+	for a, i := range x.numbers {
+		for _, k := range x.numbers[:a+1] {
+			if x.outer.has(i) != x.outer.has(k) {
+				continue // a form of a group does not change how a dataset in it is read
+			}
 			if t.sets[i].common(t.sets[k], r.passed) > 0 {
 				continue
 			}

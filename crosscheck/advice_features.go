@@ -83,6 +83,15 @@ type features map[string]bool
 
 func (s features) add(format string, args ...any) { s[fmt.Sprintf(format, args...)] = true }
 
+// without returns the features that none of the others has.
+func (s features) without(others ...features) features {
+	out := maps.Clone(s)
+	for _, o := range others {
+		maps.DeleteFunc(out, func(name string, _ bool) bool { return o[name] })
+	}
+	return out
+}
+
 func (s features) sorted() []string { return slices.Sorted(maps.Keys(s)) }
 
 // scanned is one scan of a file.
@@ -218,24 +227,25 @@ func partUnits(parts map[string]*hdf5Part) (units []unit) {
 		if name == "" || p.kind == h5file.UnknownKind && len(p.own) == 0 {
 			continue
 		}
-		around := maps.Clone(file)
+		around, groups := maps.Clone(file), features{}
 		for up := name; up != "/"; {
 			up = path.Dir(up)
 			if g := parts[up]; g != nil {
-				maps.Copy(around, g.own)
+				maps.Copy(groups, g.own)
 			}
 		}
+		maps.Copy(around, groups)
 		kind := p.kind.String()
 		u := maps.Clone(around)
 		maps.Copy(u, p.own)
 		u.add("%s", kind)
-		units = append(units, unit{object: name, kind: kind, features: u.sorted()})
+		units = append(units, unit{name, kind, u.sorted(), groups.without(file, p.own)})
 		for _, a := range slices.Sorted(maps.Keys(p.attributes)) {
 			u := maps.Clone(around)
 			maps.Copy(u, p.stored)
 			maps.Copy(u, p.attributes[a])
 			u.add("attribute")
-			units = append(units, unit{object: name + "@" + a, kind: "attribute", features: u.sorted()})
+			units = append(units, unit{name + "@" + a, "attribute", u.sorted(), groups.without(file, p.stored, p.attributes[a])})
 		}
 	}
 	return units
@@ -407,8 +417,13 @@ func storageFeatures(to features, o *h5file.Object, l *h5file.Layout, s *h5file.
 	if fill != nil && fill.WriteTime == 1 {
 		to.add("fill value that is never written")
 	}
-	if p := o.Pipeline(); p != nil && len(p.Filters) > 0 {
-		to.add("filters %s", p)
+	if p := o.Pipeline(); p != nil {
+		for i, f := range p.Filters {
+			to.add("filter %v", f.ID)
+			if i > 0 {
+				to.add("filter %v before %v", p.Filters[i-1].ID, f.ID)
+			}
+		}
 	}
 	if o.ExternalFiles() != nil {
 		to.add("elements in external files")

@@ -221,13 +221,13 @@ func (l *lesson) reader(b *strings.Builder, r judged, verdicts map[string]Verdic
 	}
 }
 
-// causes writes the combinations of at most two features that explain the failures: the one that
+// causes writes the features that explain the failures, and then combinations of two: the one that
 // explains most of the remaining failures first, and of these the one that the fewest other vectors
 // have. A failure that none explains, because the reader passes vectors with the same features, is
 // its own explanation.
 func (l *lesson) causes(b *strings.Builder, v Verdict, failed, passed bitset, verdicts map[string]Verdict) {
 	left := slices.Clone(failed)
-	for {
+	for single := true; ; {
 		best, most, least := []int(nil), 0, 0
 		better := func(n, all int, features ...int) {
 			if n > most || n == most && all < least {
@@ -239,9 +239,11 @@ func (l *lesson) causes(b *strings.Builder, v Verdict, failed, passed bitset, ve
 			if n == 0 || n < most {
 				continue
 			}
-			if in.common(passed) == 0 {
-				better(n, in.common(), i)
-				continue // a second feature explains no more
+			if single {
+				if in.common(passed) == 0 {
+					better(n, in.common(), i)
+				}
+				continue
 			}
 			for k := range i {
 				if n := in.common(l.sets[k], left); n > 0 && n >= most && in.common(l.sets[k], passed) == 0 {
@@ -249,11 +251,19 @@ func (l *lesson) causes(b *strings.Builder, v Verdict, failed, passed bitset, ve
 				}
 			}
 		}
+		if most == 0 && single {
+			single = false
+			continue
+		}
 		if most == 0 {
 			break
 		}
 		in := l.all(best)
-		fmt.Fprintf(b, "c %s | certain | %s | %s | %s\n", v, l.vector(v, in, verdicts), numbers(best), numbers(l.suspects(best, in, failed, passed)))
+		sure := "certain"
+		if len(best) > 1 && in.common(failed) < fewVectors {
+			sure = "possible"
+		}
+		fmt.Fprintf(b, "c %s | %s | %s | %s | %s\n", v, sure, l.vector(v, in, verdicts), numbers(best), numbers(l.suspects(best, in, failed, passed)))
 		for i := range left {
 			left[i] &^= in[i]
 		}
@@ -284,6 +294,10 @@ func (l *lesson) all(features []int) bitset {
 	}
 	return in
 }
+
+// fewVectors is the number of failed vectors below which a combination of two features may be a
+// coincidence.
+const fewVectors = 5
 
 // suspects returns the other features that may be the reason of the failed vectors in some sets: all
 // of these have them, and either the reader passes no vector with such a feature, or, next to a
@@ -381,12 +395,16 @@ func TestAdvise(t *testing.T) {
 	// The other direction is not certain, because one object of a file stands for all. It must hold
 	// for most files of which a reader passes every vector.
 	clean, named := 0, 0
+	cases := make(map[string][]Case)
+	for _, c := range m.Cases {
+		cases[c.Path] = append(cases[c.Path], c)
+	}
 	for path, a := range advice {
 		for i, r := range readers {
 			k := slices.IndexFunc(a.Readers, func(x Advised) bool { return x.Reader == r.name })
 			passed := 0
-			for _, c := range m.Cases {
-				if v, is := verdicts[i][c.ID]; c.Path == path && is && passed >= 0 {
+			for _, c := range cases[path] {
+				if v, is := verdicts[i][c.ID]; is && passed >= 0 {
 					if passed++; v != Pass || c.Must == Refuse {
 						passed = -1
 					}

@@ -172,7 +172,7 @@ func (e *emitter) array(area string, v map[string]string, i int) error {
 	for _, s := range shape {
 		n *= s
 	}
-	data := series(v["data"], uint64(i), int(n), size)
+	data := ofType(series(v["data"], uint64(i), int(n), size), v["dtype"])
 	if err := writeArray(area, &cblosc.ArrayParams{
 		Shape: shape, ChunkShape: chunks, Blocks: blocks, DType: dtype,
 		Storage: cblosc.Storage{Path: path, Contiguous: v["storage"] == "contiguous", CParams: p},

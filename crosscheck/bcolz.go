@@ -139,9 +139,7 @@ func fillBcolz(ctx context.Context, path string, spec ndarray.Spec, kind string,
 	data = series(kind, seed, int(n)*size, size)
 	switch spec.DType.Kind {
 	case ndarray.Bool:
-		for i := range data {
-			data[i] &= 1
-		}
+		data = ofType(data, "|b1")
 	case ndarray.Unicode: // code points that Python accepts
 		for i := 0; i < len(data); i += 4 {
 			data[i], data[i+1], data[i+2], data[i+3] = data[i]|1, 0, 0, 0

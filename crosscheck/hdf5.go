@@ -228,9 +228,7 @@ func (e *emitter) hdf5Dataset(v map[string]string, seed uint64) error {
 	want := bytes.Repeat(fill, n)
 	data := series(v["data"], seed, n*dt.Size, dt.Size)
 	if h5value.IsBool(dt) {
-		for i := range data {
-			data[i] &= 1
-		}
+		data = ofType(data, "|b1")
 	}
 	write := space.All()
 	switch v["written"] {

@@ -13,7 +13,7 @@ import (
 
 // hdf5More adds them. Each is written in one format, because the rule does not depend on it.
 func (e *emitter) hdf5More() error {
-	for _, add := range []func() error{e.hdf5MoreGroups, e.hdf5MoreFiles, e.hdf5MoreShared, e.hdf5MoreDatasets, e.hdf5MoreVirtual} {
+	for _, add := range []func() error{e.hdf5MoreGroups, e.hdf5MoreFiles, e.hdf5MoreShared, e.hdf5MoreDatasets, e.hdf5MoreVirtual, e.hdf5Usual} {
 		if err := add(); err != nil {
 			return err
 		}
@@ -247,4 +247,52 @@ func (e *emitter) hdf5MoreVirtual() error {
 		return errors.Join(writeDataset(f, "s", i2, space, nil, data),
 			writeDataset(f, "v", i2, space, &h5.DatasetOptions{Mappings: []h5.Mapping{{Region: space.All(), File: ".", Dataset: "/s", Source: h5.ScalarSpace()}}}, nil))
 	})
+}
+
+// hdf5Usual adds files of the usual form: shuffle and deflate, chunks that do not divide the shape,
+// and an attribute that is a string, as h5py and netCDF-C write them. Other vectors have each of
+// these, but also something unusual.
+func (e *emitter) hdf5Usual() error {
+	for _, x := range []struct {
+		name   string
+		low    h5.LibVer
+		order  h5.CreationOrder
+		dt     h5.Datatype
+		space  h5.Dataspace
+		chunks []int64
+	}{
+		{"1d", h5.Earliest, h5.NoCreationOrder, h5.IEEEFloat(8, h5.LittleEndian), h5.SimpleSpace(29), []int64{10}},
+		{"2d", h5.Earliest, h5.NoCreationOrder, h5.Int(2, h5.LittleEndian), h5.SimpleSpace(9, 7), []int64{4, 3}},
+		{"3d", h5.Earliest, h5.NoCreationOrder, h5.Uint(1, h5.LittleEndian), h5.SimpleSpace(3, 5, 4), []int64{2, 2, 4}},
+		{"netcdf-1d", h5.V18, h5.IndexedCreationOrder, h5.IEEEFloat(8, h5.LittleEndian), h5.SimpleSpace(12), []int64{12}},
+		{"netcdf-2d", h5.V18, h5.IndexedCreationOrder, h5.IEEEFloat(4, h5.LittleEndian), h5.SimpleSpace(6, 7), []int64{4, 3}},
+		{"netcdf-3d", h5.V18, h5.IndexedCreationOrder, h5.IEEEFloat(4, h5.LittleEndian), h5.Dataspace{Kind: h5.Simple, Dims: []int64{3, 5, 4}, MaxDims: []int64{h5.Unlimited, 5, 4}}, []int64{1, 5, 4}},
+	} {
+		n := 1
+		for _, d := range x.space.Dims {
+			n *= int(d)
+		}
+		want := plainBytes(x.dt, n)
+		c := Case{ID: "hdf5/more/usual-" + x.name, Object: "/d", Section: hdf5Document + ": IV.A.2.l Filter Pipeline", Params: map[string]string{"usual": x.name}}
+		creation := h5.DefaultFileCreation()
+		creation.LinkOrder, creation.AttrOrder = x.order, x.order
+		o := &h5.DatasetOptions{ChunkShape: x.chunks, Shuffle: true, Deflate: new(4), AttributeOrder: x.order}
+		unit := h5.Attribute{Name: "units", Datatype: h5.FixedString(2, h5.NullTerm, h5.ASCII), Space: h5.ScalarSpace(), Data: []byte("K\x00")}
+		err := e.hdf5File(c, x.low, &creation, want, func(f *h5.File) error {
+			d, err := f.Root().CreateDataset("d", x.dt, x.space, o)
+			if err != nil {
+				return err
+			}
+			return errors.Join(d.WriteSelection(want, x.dt, h5.All), d.WriteAttribute(unit), d.Close())
+		})
+		if err != nil {
+			return err
+		}
+		attribute := c
+		attribute.ID, attribute.Object, attribute.Path = c.ID+"-units", "/d@units", c.ID+".h5"
+		if err := e.hdf5Case(attribute, unit.Data); err != nil {
+			return err
+		}
+	}
+	return nil
 }

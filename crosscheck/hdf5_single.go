@@ -154,6 +154,9 @@ func fillPlain(e []byte, dt h5.Datatype, v uint64) {
 		}
 		return
 	case h5.Enum:
+		if h5value.IsBool(dt) {
+			v &= 1
+		}
 		dt = *dt.Base
 	case h5.Complex:
 		half := len(e) / 2

@@ -139,7 +139,7 @@ type RunOptions struct {
 // adapter does not read the valid vector from which it was made.
 //
 // CLI is any program that prints an object as JSON or as a .npy file. Status 77 skips a case, any
-// other status than 0 refuses it. JSON is an array of numbers, nested or flat, with strings for NaN
+// other status than 0 refuses it. As for Reader, every invalid vector that is not skipped counts. JSON is an array of numbers, nested or flat, with strings for NaN
 // and infinities, or {"base64": "…"} with the decoded bytes. Output of 64 MiB or more is wrong.
 //
 // Run returns an error if a vector differs from the manifest, or an adapter does not start.
@@ -265,7 +265,7 @@ func Run(ctx context.Context, dir string, o RunOptions) (*Report, error) {
 			wg.Wait()
 			return nil, failed[i]
 		}
-		if base := cases[i].c.Params["base"]; !asked[i] || (o.Adapter != "" || o.CLI != "") && o.Only == "" && cases[i].c.Must == Refuse && base != "" && !passed[base] {
+		if base := cases[i].c.Params["base"]; !asked[i] || o.Adapter != "" && o.Only == "" && cases[i].c.Must == Refuse && base != "" && !passed[base] {
 			r.skip(results[i])
 			continue
 		}

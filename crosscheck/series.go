@@ -11,6 +11,16 @@ import (
 // bytes cannot be compressed, runs make special blocks and streams.
 var seriesNames = []string{"ramp", "random", "runs", "text", "constant", "wave"}
 
+// ofType makes data valid elements of a dtype: booleans are 0 or 1.
+func ofType(data []byte, dtype string) []byte {
+	if dtype == "|b1" {
+		for i := range data {
+			data[i] &= 1
+		}
+	}
+	return data
+}
+
 // series returns n bytes of data: elements of size bytes.
 func series(kind string, seed uint64, n, size int) []byte {
 	b := make([]byte, n)

@@ -153,7 +153,7 @@ func storeParts(objects []storeObject, kind string, seed uint64) (files, embedde
 		if size == 0 {
 			return nil, nil, nil, fmt.Errorf("%s: no size of dtype %q", o.key, o.dtype)
 		}
-		data := series("ramp", seed+uint64(i), n*size, size)
+		data := ofType(series("ramp", seed+uint64(i), n*size, size), o.dtype)
 		p := cblosc.DefaultCParams()
 		p.TypeSize = size
 		part := storePart{o.key, b2store.ArrayExt, nil}

@@ -132,3 +132,21 @@ func TestCorpus_distinctChunks(t *testing.T) {
 		require.True(t, seen[name(w)], name(w))
 	}
 }
+
+// TestCorpus_booleans checks that elements of dtype |b1 are 0 or 1: a reader may print them as true
+// and false.
+func TestCorpus_booleans(t *testing.T) {
+	t.Parallel()
+	dir, m := Corpus(t)
+	n := 0
+	for _, c := range m.Cases {
+		if c.Decoded == nil || c.Decoded.DType != "|b1" {
+			continue
+		}
+		b, err := Decode(dir, c)
+		require.NoError(t, err, c.ID)
+		require.Empty(t, strings.Trim(string(b), "\x00\x01"), c.ID)
+		n++
+	}
+	require.Greater(t, n, 20)
+}
