@@ -107,7 +107,7 @@ for case in json.loads(text)["cases"]:
     v = verdict(case, sys.argv[1])
     counts[case["area"]][re.sub(":.*", "", v)] += 1
     if v not in ("pass", "skipped"):
-        print(f"{v}: {case['id']}  ({case['section']})")
+        print(f"{v}: {case['id']}  ({case['section']})", flush=True)
 for area, count in counts.items():
     print(area, ", ".join(f"{n} {v}" for v, n in sorted(count.items())))
 sys.exit(any(v not in ("pass", "skipped") for c in counts.values() for v in c))
