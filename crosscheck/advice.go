@@ -56,9 +56,9 @@ var advisors = sync.OnceValues(func() (map[string]*advisor, error) { return pars
 // Areas, or "" to detect it: chunks have no signature. Advise returns an error if the file cannot
 // be scanned.
 //
-// A reader fails if the file has a combination of features with which it passes no vector, and every
-// other feature of the failed vectors that may be the reason. Possible is set if it passes some
-// vectors with the same features, or if the combination of two features may be a coincidence,
+// A reader fails if the file has a combination of features with which it passes no vector, and
+// every other feature of the failed vectors that may be the reason. Possible is set if it passes
+// some vectors with the same features, or if the combination of two features may be a coincidence,
 // because few vectors have it. The result is not known if
 // the file has two features, or one, that no passed vector has.
 func Advise(path, area string) (*Advice, error) {

@@ -20,6 +20,7 @@ import (
 	"github.com/hyperslab/hyperslab/internal/format/chunk"
 	"github.com/hyperslab/hyperslab/internal/format/detect"
 	"github.com/hyperslab/hyperslab/internal/format/h5file"
+	"github.com/hyperslab/hyperslab/internal/grid"
 )
 
 // areaOf returns the area of the vectors of a file's format.
@@ -452,7 +453,7 @@ func chunkedFeatures(to features, o *h5file.Object, l *h5file.Layout, s *h5file.
 			if c > n {
 				to.add("chunks larger than the shape")
 			}
-			all *= (n + c - 1) / c
+			all *= grid.DivUp(n, c)
 		}
 	}
 	stored := uint64(0)

@@ -299,9 +299,9 @@ func (l *lesson) all(features []int) bitset {
 // coincidence.
 const fewVectors = 5
 
-// suspects returns the other features that may be the reason of the failed vectors in some sets: all
-// of these have them, and either the reader passes no vector with such a feature, or, next to a
-// combination, at most half of all vectors have it.
+// suspects returns the other features that may be the reason of the failed vectors in some sets:
+// all of these have them, and either the reader passes no vector with such a feature, or, next to
+// a combination, at most half of all vectors have it.
 func (l *lesson) suspects(best []int, in, failed, passed bitset) (others []int) {
 	all := in.common(failed)
 	for i, with := range l.sets {

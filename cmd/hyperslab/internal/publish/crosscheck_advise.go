@@ -47,15 +47,15 @@ but differs from FILE in other features.
 Elements and attributes of HDF5 files are judged apart; KINDS lists the kinds of objects
 that a reader reads. Other kinds do not count.
 
-FILE is parsed in Go, without a C library. Chunks have no signature and need --area.`,
+FILE is parsed in Go, without a C library. Chunks have no signature and need --vectors.`,
 		Example: `  hyperslab crosscheck advise etopo.h5
   hyperslab crosscheck advise etopo.h5 --reader pyfive --reader jsfive
   hyperslab crosscheck advise rose.b2nd --json`,
 		Args: shell.Arity(1, 1),
 		RunE: func(_ *cobra.Command, args []string) error { return j.run(args[0]) },
 	}
-	cmd.Flags().StringVar(&j.area, "area", "", "the `AREA` of the vectors ("+shell.Joined(crosscheck.Areas())+") instead of the detected one")
-	shell.CompleteWords(cmd, "area", crosscheck.Areas()...)
+	cmd.Flags().StringVar(&j.area, "vectors", "", "`AREA` of the vectors ("+shell.Joined(crosscheck.Areas())+") instead of the detected one")
+	shell.CompleteWords(cmd, "vectors", crosscheck.Areas()...)
 	cmd.Flags().StringArrayVar(&j.reader, "reader", nil, "only the reader `NAME`; may be given several times")
 	shell.JSONFlag(cmd, &j.json)
 	return cmd
@@ -63,7 +63,7 @@ FILE is parsed in Go, without a C library. Chunks have no signature and need --a
 
 func (j *adviseJob) run(file string) error {
 	if j.area != "" {
-		if err := checkAreas([]string{j.area}); err != nil {
+		if err := shell.OneOf("--vectors", j.area, crosscheck.Areas()...); err != nil {
 			return err
 		}
 	}
