@@ -139,8 +139,9 @@ type RunOptions struct {
 // adapter does not read the valid vector from which it was made.
 //
 // CLI is any program that prints an object as JSON or as a .npy file. Status 77 skips a case, any
-// other status than 0 refuses it. As for Reader, every invalid vector that is not skipped counts. JSON is an array of numbers, nested or flat, with strings for NaN
-// and infinities, or {"base64": "…"} with the decoded bytes. Output of 64 MiB or more is wrong.
+// other status than 0 refuses it. As for Reader, every invalid vector that is not skipped counts.
+// JSON is an array of numbers, nested or flat, with strings for NaN and infinities, or {"base64":
+// "…"} with the decoded bytes. Output of 64 MiB or more is wrong.
 //
 // Run returns an error if a vector differs from the manifest, or an adapter does not start.
 func Run(ctx context.Context, dir string, o RunOptions) (*Report, error) {
