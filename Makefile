@@ -100,6 +100,10 @@ purego: modules ## build, vet and test without cgo what can do without
 peers: ## the Python libraries that some tests compare with, in .venv, and older releases of them, in .venv-old
 	@scripts/peers.sh
 
+.PHONY: peers-bench
+peers-bench: ## the Python libraries that `make bench` reads the volume with, in .venv-bench
+	@scripts/peers.sh bench
+
 .PHONY: crosscheck-peers
 crosscheck-peers: deps modules ## judge other implementations by the vectors of crosscheck, and write docs/crosscheck.md
 	scripts/crosscheck/run -o docs/crosscheck.md -verdicts crosscheck/verdicts.txt

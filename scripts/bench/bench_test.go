@@ -19,26 +19,33 @@ func TestStatistics(t *testing.T) {
 	low, high := spread([]float64{8, 1, 2, 3, 4, 5, 6, 7})
 	require.Equal(t, []float64{3, 6}, []float64{low, high})
 
-	r := result{row: row{Compare: []compare{{"peer", "ours", 4}, {"peer", "gone", 1}}, Peak: map[string]int64{"ours": 10}}, Timings: []*timing{
-		{Name: "peer", Wall: []float64{40, 50, 60}, CPU: []float64{40, 40, 40}},
-		{Name: "ours", Wall: []float64{10, 20, 10}, CPU: []float64{20, 20, 20}, Peak: 11},
+	r := result{row: row{Compare: []compare{{"peer", "ours, 2", 4}, {"peer", "gone", 1}}, Peak: map[string]int64{"ours, 2": 10}}, Timings: []*timing{
+		{Name: "peer", Wall: []float64{40, 50, 60}, CPU: []float64{40, 40, 40}, Facts: map[string]string{"version": "C_1.2", "sum": "3", "stored": "4"}},
+		{Name: "ours, 2", Wall: []float64{10, 20, 10}, CPU: []float64{20, 20, 20}, Peak: 11},
 		{Name: "gone", Skipped: "not installed"},
 	}}
 	x := r.ratios()
 	require.Len(t, x, 1)
 	require.Equal(t, 5.0, x[0].Median)
 	require.Equal(t, 2.0, x[0].CPU)
-	require.True(t, x[0].Met())
+	require.True(t, x[0].Met(), "wall time, because there are two workers")
+	require.Equal(t, "4× wall", x[0].bar())
 	require.Len(t, r.over(), 1)
 	require.Contains(t, r.line(), "ABOVE")
-	r.Start, r.Timings = "start", append(r.Timings, &timing{Name: "start", CPU: []float64{10e6}})
+	require.Equal(t, "peer (C 1.2)", r.Timings[0].title())
+	require.Equal(t, "stored=4", r.Timings[0].facts())
+
+	r.Compare[0].Ours, r.Timings[1].Name = "ours, 1", "ours, 1"
+	require.False(t, r.ratios()[0].Met(), "processor time, because there is one worker")
+	require.Equal(t, "4× cpu", r.ratios()[0].bar())
+	require.Contains(t, r.line(), "BELOW")
+	r.Waits = true
+	require.True(t, r.ratios()[0].Met())
+	r.Waits, r.Start, r.Timings = false, "start", append(r.Timings, &timing{Name: "start", CPU: []float64{10e6}})
 	r.Timings[0].CPU, r.Timings[1].CPU = []float64{30e6}, []float64{110e6}
 	require.Equal(t, 0.2, r.ratios()[0].CPU, "the start is subtracted")
 	r.Timings[0].CPU = []float64{11e6}
 	require.Equal(t, 0.05, r.ratios()[0].CPU, "a difference of less than 5 ms counts as 5 ms")
-	r.Start = ""
-	r.Compare[0].Bar = 5.1
-	require.Contains(t, r.line(), "BELOW")
 }
 
 // TestMeasure checks that the processes of a row run in turns, that their checksums are compared,

@@ -118,7 +118,7 @@ func (b *bench) profiled(ctx context.Context, c task) (string, error) {
 		under.Command = append([]string{perf, "record", "-q", "-F", "997", "-e", "cpu-clock", "-o", file, "--"}, c.Command...)
 		if err := b.rerun(ctx, &under); err == nil {
 			out, err := exec.CommandContext(ctx, perf, "report", "-i", file, "--stdio", "--no-children", "-g", "none", "--percent-limit", "0.5").Output()
-			if top := topOfPerf(string(out), 14); err == nil && top != "" {
+			if top := topOfPerf(string(out), profiledFunctions); err == nil && top != "" {
 				return "perf record -e cpu-clock, all threads:\n" + top, nil
 			}
 		} else if ctx.Err() != nil {
@@ -129,12 +129,15 @@ func (b *bench) profiled(ctx context.Context, c task) (string, error) {
 	if err := b.rerun(ctx, &c); err != nil {
 		return "", err
 	}
-	out, err := exec.CommandContext(ctx, "go", "tool", "pprof", "-top", "-cum", "-nodecount=28", program, file).CombinedOutput()
+	out, err := exec.CommandContext(ctx, "go", "tool", "pprof", "-top", fmt.Sprintf("-nodecount=%d", profiledFunctions), program, file).CombinedOutput()
 	if err != nil {
 		return "", fmt.Errorf("pprof: %w: %s", err, out)
 	}
 	return "Go's profile, because perf is not available; all of C is runtime.cgocall:\n" + string(out), nil
 }
+
+// profiledFunctions is the number of functions of a profile that are printed.
+const profiledFunctions = 10
 
 // topOfPerf returns the first n functions of a report of perf, one per line: share, file, function.
 // [k] is the kernel.

@@ -97,7 +97,9 @@ const (
 )
 
 // tool returns the path of a program of HDF5.
-func tool(name string) string { return filepath.Join("third_party", "build", "bin", name) }
+func tool(name string) string { return filepath.Join(toolDirectory, name) }
+
+var toolDirectory = filepath.Join("third_party", "build", "bin")
 
 // linearPeer returns the words of HDF5's program with the purpose of a command, and the file that
 // it writes, or nil if there is none.

@@ -114,6 +114,11 @@ func run(ctx context.Context, o *options) error {
 			return fmt.Errorf("%s: %w", spec.name, err)
 		}
 		fmt.Printf("%5.0fs  %s\n", time.Since(begin).Seconds(), res.line())
+		for _, t := range res.Timings {
+			if t.Profiled != "" {
+				fmt.Printf("        %s: %s\n", t.Name, strings.ReplaceAll(strings.TrimSpace(t.Profiled), "\n", "\n        "))
+			}
+		}
 		if err := b.keep(res); err != nil {
 			return err
 		}

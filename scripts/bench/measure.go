@@ -30,6 +30,7 @@ type task struct {
 	Writes  []string // the arguments that are files it writes
 	Runs    int      // maximum number of runs; 0: that of the row
 	MayFail bool     // for Once: a failure is reported as skipped
+	Version string   // of the program, if it does not report one
 }
 
 // row is the description of some work, and the tasks that do it.
@@ -44,13 +45,15 @@ type row struct {
 	Peak        map[string]int64 // maximum memory of a task in bytes
 	Same        []string         // files that must be identical at the end
 	Runs        int              // maximum number of runs; 0: the number in the flags
-	Processor   bool             // the bars are for processor time
+	Processor   bool             // the bars are for processor time; otherwise only those of one worker are
+	Waits       bool             // the bars are for wall time, because a task waits
 	Start       string           // the task whose processor time is subtracted from that of the others
 	X           string           // label in a table of growth
 	N           int64            // the same as a number
 }
 
 // compare requires that Peer's time divided by Ours is at least Bar. A Bar of 0 is only reported.
+// The time of one worker is processor time, and that of more is wall time, which needs idle cores.
 type compare struct {
 	Peer, Ours string
 	Bar        float64
@@ -119,6 +122,14 @@ func (r ratio) Met() bool {
 	return r.Median >= r.Bar
 }
 
+// bar formats the bar.
+func (r ratio) bar() string {
+	if r.Processor {
+		return fmt.Sprintf("%.3g× cpu", r.Bar)
+	}
+	return fmt.Sprintf("%.3g× wall", r.Bar)
+}
+
 // leastProcessor is the shortest processor time in nanoseconds that remains after the subtraction
 // of Start. A difference below it is noise.
 const leastProcessor = 5e6
@@ -142,7 +153,7 @@ func (r *result) ratios() []ratio {
 		for i := range min(len(peer.Wall), len(ours.Wall)) {
 			each = append(each, peer.Wall[i]/ours.Wall[i])
 		}
-		x := ratio{compare: c, Processor: r.Processor, Median: median(peer.Wall) / median(ours.Wall), CPU: r.processor(peer) / r.processor(ours)}
+		x := ratio{compare: c, Processor: r.Processor || !r.Waits && r.cores(c.Ours, 2) == 1, Median: median(peer.Wall) / median(ours.Wall), CPU: r.processor(peer) / r.processor(ours)}
 		x.Low, x.High = spread(each)
 		out = append(out, x)
 	}
@@ -157,7 +168,7 @@ func (r *result) line() string {
 		if t.Skipped != "" {
 			fmt.Fprintf(&b, " | %s: %s", t.Name, t.Skipped)
 		} else {
-			fmt.Fprintf(&b, " | %s %s", t.Name, duration(median(t.Wall)))
+			fmt.Fprintf(&b, " | %s %s, cpu %s", t.Name, duration(median(t.Wall)), duration(median(t.CPU)))
 		}
 	}
 	for _, x := range r.ratios() {
@@ -165,9 +176,9 @@ func (r *result) line() string {
 		if !x.Met() {
 			mark = "  BELOW"
 		}
-		fmt.Fprintf(&b, " | %.2f× (%.2f–%.2f, cpu %.2f)", x.Median, x.Low, x.High, x.CPU)
+		fmt.Fprintf(&b, " | %s: wall %.2f× (%.2f–%.2f), cpu %.2f×", x.Peer, x.Median, x.Low, x.High, x.CPU)
 		if x.Bar > 0 {
-			fmt.Fprintf(&b, " of %.3g×%s", x.Bar, mark)
+			fmt.Fprintf(&b, " of %s%s", x.bar(), mark)
 		}
 	}
 	for _, t := range r.over() {
@@ -191,6 +202,9 @@ func (b *bench) measure(ctx context.Context, r *row) (*result, error) {
 	}()
 	for i := range r.Tasks {
 		t := &timing{Name: r.Tasks[i].Name, Facts: map[string]string{}}
+		if v := r.Tasks[i].Version; v != "" {
+			t.Facts["version"] = v
+		}
 		res.Timings = append(res.Timings, t)
 		p, err := start(ctx, &r.Tasks[i], t)
 		if err != nil {
@@ -510,13 +524,24 @@ func (p *process) kill() {
 	}
 }
 
-// facts formats the facts in the order of their names.
+// facts formats the facts in the order of their names, without those that are checked or shown
+// elsewhere.
 func (t *timing) facts() string {
 	var s []string
 	for _, k := range slices.Sorted(maps.Keys(t.Facts)) {
-		s = append(s, k+"="+t.Facts[k])
+		if k != "sum" && k != "done" && k != "version" {
+			s = append(s, k+"="+t.Facts[k])
+		}
 	}
 	return strings.Join(s, " ")
+}
+
+// title returns the name of the task with the version that it reported.
+func (t *timing) title() string {
+	if v := t.Facts["version"]; v != "" {
+		return t.Name + " (" + strings.ReplaceAll(v, "_", " ") + ")"
+	}
+	return t.Name
 }
 
 func duration(ns float64) string {

@@ -38,6 +38,8 @@ var tasks = map[string]func(*args) (*work, error){
 	"guarded":    guardedTask,
 	"workers":    workersTask,
 	"wait":       waitTask,
+	"volume":     volumeTask,
+	"checksum":   checksumTask,
 }
 
 // how returns the options for a number of workers; 0 means that the library does the work.

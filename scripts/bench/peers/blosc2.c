@@ -3,8 +3,9 @@
  * blosc2 compress|decompress RAW BYTES SIZE CODEC LEVEL ROUNDS   buffers of SIZE bytes, one after the other
  * blosc2 append RAW BYTES SIZE CODEC LEVEL OUT                   a new frame, chunk by chunk
  * blosc2 random FRAME COUNT                                      COUNT random chunks of a frame on disk */
-#include "peer.h"
 #include <blosc2.h>
+#define PEER_VERSION "C-Blosc2_" BLOSC2_VERSION_STRING
+#include "peer.h"
 
 typedef struct {
     uint8_t *raw, *packed, *back;

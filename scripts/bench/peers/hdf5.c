@@ -3,8 +3,9 @@
  * hdf5 read FILE DATASET                                  the whole dataset; the file is reopened for each run
  * hdf5 small FILE DATASET COUNT ELEMENTS                   COUNT random reads of ELEMENTS float32 values
  * hdf5 write RAW FILE LEVEL RANK SHAPE... CHUNK...        float32, compressed with shuffle and deflate */
-#include "peer.h"
 #include <hdf5.h>
+#define PEER_VERSION "HDF5_" H5_VERS_STR
+#include "peer.h"
 
 typedef struct {
     const char *file, *name;

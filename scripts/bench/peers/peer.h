@@ -3,7 +3,9 @@
  * A program prepares its work, prints "ready", and performs one run for each line it reads. It
  * answers each line with the nanoseconds of wall time, the nanoseconds of processor time of all
  * threads, and the results of the run: "key=number" words, whose values the benchmark compares
- * between the programs. */
+ * between the programs.
+ *
+ * PEER_VERSION is the name and version of the library, with _ instead of spaces. */
 #ifndef PEER_H
 #define PEER_H
 
@@ -41,7 +43,7 @@ typedef uint64_t (*peer_run)(void *);
 static void serve(peer_run before, peer_run run, void *arg, const char *key)
 {
     char line[64];
-    printf("ready\n");
+    printf("version=%s\nready\n", PEER_VERSION);
     fflush(stdout);
     while (fgets(line, sizeof line, stdin)) {
         if (before) {

@@ -9,6 +9,7 @@ peer.py convert FILE DATASET OUT             HDF5 to b2nd as a script does it; o
 peer.py versions                             of all of them
 """
 
+import importlib.metadata
 import resource
 import sys
 import time
@@ -19,15 +20,20 @@ def cpu():
     return int(1e9 * (u.ru_utime + u.ru_stime))
 
 
-def serve(run, key, found=None):
+def serve(run, key, found=None, *libraries):
     if found is not None:
         print(f"sum={found}")
+    print("version=" + version(*libraries))
     print("ready", flush=True)
     for _ in sys.stdin:
         c, w = cpu(), time.monotonic_ns()
         found = run()
         w = time.monotonic_ns() - w
         print(f"{w} {cpu() - c} {key}={found}", flush=True)
+
+
+def version(*libraries):
+    return "_".join(importlib.metadata.version(library) for library in libraries)
 
 
 def checksum(a):
@@ -55,7 +61,7 @@ def read(path, name):
         return 0
 
     run()
-    serve(run, "done", checksum(out))
+    serve(run, "done", checksum(out), "h5py", "hdf5plugin")
 
 
 def slices(path, name, count, *box):
@@ -82,7 +88,7 @@ def slices(path, name, count, *box):
                 total += int(out.reshape(-1)[:1].view("u4")[0])
         return total
 
-    serve(run, "sum")
+    serve(run, "sum", None, "h5py", "hdf5plugin")
 
 
 def tables(path, name):
@@ -94,7 +100,7 @@ def tables(path, name):
         return 0
 
     run()
-    serve(run, "done", checksum(run.out))
+    serve(run, "done", checksum(run.out), "tables")
 
 
 def array(path):
@@ -105,7 +111,7 @@ def array(path):
         return 0
 
     run()
-    serve(run, "done", checksum(run.out))
+    serve(run, "done", checksum(run.out), "blosc2")
 
 
 def convert(path, name, out):
@@ -113,6 +119,7 @@ def convert(path, name, out):
     import h5py
     import hdf5plugin  # noqa: F401
 
+    print("version=" + version("h5py", "blosc2"))
     with h5py.File(path) as f:
         d = f[name]
         a = blosc2.empty(d.shape, d.dtype, chunks=d.chunks, urlpath=out, mode="w", cparams={"codec": blosc2.Codec.ZSTD, "clevel": 5})
