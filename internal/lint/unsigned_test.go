@@ -26,9 +26,9 @@ var unsignedAllowed = map[string]string{
 	"recovery.indexAt":   "the index stores signed offsets, which Check compares",
 }
 
-// TestUnsigned_conversions forbids the conversion of an unsigned integer to a signed one of the same
-// or a smaller size before the value was compared with a limit: 2^63 and more become negative, and
-// pass each later check against a maximum.
+// TestUnsigned_conversions forbids the conversion of an unsigned integer to a signed one of the
+// same or a smaller size before the value was compared with a limit: 2^63 and more become negative,
+// and pass each later check against a maximum.
 func TestUnsigned_conversions(t *testing.T) {
 	pkgs, err := packages.Load(&packages.Config{Mode: packages.LoadSyntax, Dir: root}, unsignedPackages...)
 	require.NoError(t, err)
