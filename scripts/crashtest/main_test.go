@@ -22,6 +22,12 @@ import (
 // scenario, in the directory of its first argument.
 const scenarioVariable = "HYPERSLAB_CRASHTEST"
 
+// oomVariable names the file that controls testdata/oom.c, and makes a process of this test binary
+// run oomProcess, which Linux has.
+const oomVariable = "HYPERSLAB_OOM"
+
+var oomProcess func(control string) error
+
 func TestMain(m *testing.M) {
 	if name, ok := os.LookupEnv(scenarioVariable); ok {
 		if err := scenarios[name].act(os.Args[1]); err != nil {
@@ -30,6 +36,13 @@ func TestMain(m *testing.M) {
 				os.Exit(4)
 			}
 			os.Exit(3)
+		}
+		os.Exit(0)
+	}
+	if path, ok := os.LookupEnv(oomVariable); ok {
+		if err := oomProcess(path); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(5)
 		}
 		os.Exit(0)
 	}
