@@ -299,8 +299,8 @@ type ReferenceOptions struct {
 	// objects are referenced.
 	Exclude func(path string) bool
 
-	// Skip is called for each array that Zarr cannot represent, which is left out. Nil: such an array
-	// is an error.
+	// Skip is called for each array that Zarr cannot represent, which is left out. Nil: such an
+	// array is an error.
 	Skip func(file, path string, err error)
 
 	// Combine is a dimension, for example "time", along which the arrays of file and of Files are
@@ -311,18 +311,18 @@ type ReferenceOptions struct {
 }
 
 // WriteReferences writes the locations of all chunks of an HDF5 file or URL as kerchunk references
-// to dst, completely or not at all. With them xarray, fsspec, zarr and VirtualiZarr read the file as
-// a store of Zarr.
+// to dst, completely or not at all. With them xarray, fsspec, zarr and VirtualiZarr read the file
+// as a store of Zarr.
 //
-// Contiguous arrays are divided into pieces of about 4 MiB. The elements of compact arrays, strings
-// of variable length, references to objects (their paths), structures with gaps and numbers with
-// unused bits are copied to the references, at most 64 MiB of each array. VirtualiZarr does not read
-// such arrays.
+// Contiguous arrays are divided into pieces of about 4 MiB. The elements of compact arrays,
+// strings of variable length, references to objects (their paths), structures with gaps and
+// numbers with unused bits are copied to the references, at most 64 MiB of each array.
+// VirtualiZarr does not read such arrays.
 //
 // It returns the errors of OpenTree; errors.ErrUnsupported for another format, and for arrays that
-// Zarr cannot represent, for example with the filter szip; ndarray.ErrParam for files that cannot be
-// joined, with the names of two files that differ, and for a URL with a query, which may be secret,
-// unless o.URL is set; ndarray.ErrNotFound if no array has the dimension Combine; and
+// Zarr cannot represent, for example with the filter szip; ndarray.ErrParam for files that cannot
+// be joined, with the names of two files that differ, and for a URL with a query, which may be
+// secret, unless o.URL is set; ndarray.ErrNotFound if no array has the dimension Combine; and
 // ndarray.ErrExists.
 func WriteReferences(ctx context.Context, dst, file string, o *ReferenceOptions) error {
 	x := orZero(o)

@@ -26,9 +26,9 @@ type member struct {
 	file       int
 	name, path string
 
-	shape, chunk []int64 // chunk is nil unless the layout is Chunked
-	stored       []int64 // shape in the file
-	grows        []bool  // dimensions of unlimited length with a name; nil: none
+	shape, chunk []int64  // chunk is nil unless the layout is Chunked
+	stored       []int64  // shape in the file
+	scales       []string // paths of the scales of dimensions of unlimited length, "" for other ones
 	dtype        ndarray.DType
 	fill         []byte // one element
 	dims         []string
@@ -42,21 +42,40 @@ type member struct {
 	size         int64 // of the file
 }
 
-// extend gives the arrays of a group the same length along an unlimited dimension, as netCDF does:
+// unlimited returns the paths of the scales of the dimensions of unlimited length. The array itself
+// is the scale of its first dimension if it is one.
+func unlimited(d *h5.Dataset, object string, m *ndarray.Meta, attrs ndarray.Attrs) ([]string, error) {
+	scales, err := dimscale.First(d, len(m.Shape))
+	if err != nil {
+		return nil, err
+	}
+	if scales == nil {
+		scales = make([]string, len(m.Shape))
+	}
+	if scales[0] == "" && dimscale.IsScale(attrs.List) {
+		scales[0] = object
+	}
+	for i, n := range m.MaxShape {
+		if n != ndarray.Unlimited {
+			scales[i] = ""
+		}
+	}
+	return scales, nil
+}
+
+// extend gives the arrays with one scale of unlimited length the same length, as netCDF does:
 // elements that a shorter array does not have are its fill value.
 func extend(members []*member) {
-	type dimension struct{ group, name string }
-	lengths := make(map[dimension]int64)
+	lengths := make(map[string]int64)
 	for _, m := range members {
-		for i, n := range m.shape {
-			at := dimension{path.Dir(m.path), m.dims[i]}
-			lengths[at] = max(lengths[at], n)
+		for i, scale := range m.scales {
+			lengths[scale] = max(lengths[scale], m.shape[i])
 		}
 	}
 	for _, m := range members {
-		for i, n := range m.shape {
-			if most := lengths[dimension{path.Dir(m.path), m.dims[i]}]; m.grows != nil && m.grows[i] && n < most {
-				m.shape[i], m.full = most, false
+		for i, scale := range m.scales {
+			if n := lengths[scale]; scale != "" && m.shape[i] < n {
+				m.shape[i], m.full = n, false
 			}
 		}
 	}
@@ -107,10 +126,9 @@ func (s *Source) member(ctx context.Context, object string) (m *member, err erro
 		return m, nil
 	}
 	m.chunk = meta.ChunkShape
-	if meta.MaxShape != nil && meta.AxisNames != nil && info.FillTime != h5.FillNever {
-		m.grows = make([]bool, len(m.shape))
-		for i, n := range meta.MaxShape {
-			m.grows[i] = n == ndarray.Unlimited && meta.AxisNames[i] != ""
+	if slices.Contains(meta.MaxShape, ndarray.Unlimited) && info.FillTime != h5.FillNever {
+		if m.scales, err = unlimited(d, object, &meta, attrs); err != nil {
+			return nil, err
 		}
 	}
 	return m, s.filters(ctx, m, d, &info)
