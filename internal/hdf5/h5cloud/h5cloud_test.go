@@ -71,7 +71,7 @@ func TestExamine(t *testing.T) {
 		require.NoError(t, err)
 		defer src.Close()
 		paged := filepath.Join(t.TempDir(), "paged.h5")
-		dst, err := h5cloud.Create(paged, src, x.Metadata, 1, 0)
+		dst, err := h5cloud.Create(paged, src, x.Metadata, h5cloud.Plan{Kept: 1})
 		require.NoError(t, err)
 		require.NoError(t, dst.Close())
 		made := examine(t, paged)

@@ -27,6 +27,7 @@ const (
 	requestBytes = 4 << 20   // of another request
 	requestGap   = 256 << 10 // between two structures that one request reads
 	newIndex     = 256       // metadata of a new chunk index
+	newHeader    = 512       // of a link and an object header in the older format
 )
 
 // Metadata are the bytes of the metadata of a file, and the requests that read them.
@@ -131,27 +132,57 @@ func ChunkShape(m ndarray.Meta, access []int64) []int64 {
 	return chunk
 }
 
+// Plan describes the datasets of a new file.
+type Plan struct {
+	Kept, Rewritten int // datasets that keep their chunk indexes, and that get new ones
+
+	// Compatible uses the oldest formats of objects: version-1 B-trees and layout 3. Index is then
+	// the size of all chunk indexes; see TreeBytes.
+	Compatible bool
+	Index      int64
+}
+
 // Create creates a file with paged file space, which otherwise has the creation properties of src.
 // A page has space for all metadata, because the first page of a file contains metadata alone. m is
-// the metadata of src, of whose datasets kept are copied with their chunk indexes and rewritten get
-// new ones.
-func Create(path string, src *h5.File, m Metadata, kept, rewritten int) (*h5.File, error) {
+// the metadata of src.
+func Create(path string, src *h5.File, m Metadata, plan Plan) (*h5.File, error) {
 	creation, err := src.Creation()
 	if err != nil {
 		return nil, err
 	}
+	all := int64(plan.Kept + plan.Rewritten)
 	need := max(m.Bytes-m.Index, 0)
-	if all := int64(kept + rewritten); all > 0 { // the others get new indexes
-		need += m.Index / all * int64(kept)
+	o := &h5.CreateOptions{Low: h5.V110, Creation: &creation}
+	switch {
+	case plan.Compatible:
+		need += plan.Index + all*newHeader
+		o.Low, o.High = h5.Earliest, h5.V110 // paged file space needs V110
+	case all > 0: // the rewritten ones get new indexes
+		need += m.Index/all*int64(plan.Kept) + int64(plan.Rewritten)*newIndex
 	}
-	need += need/4 + int64(rewritten)*newIndex
+	need += need / 4
 	// A page can be longer than 64 KiB.
 	creation.OffsetSize, creation.LengthSize = max(creation.OffsetSize, 8), max(creation.LengthSize, 8)
 	creation.Space = h5.FileSpace{Strategy: h5.Paged, PageSize: pageSize(need)}
 	if creation.UserBlock > 0 { // pages begin after it, at multiples of their size
 		creation.UserBlock = max(creation.UserBlock, creation.Space.PageSize)
 	}
-	return h5.Create(path, &h5.CreateOptions{Low: h5.V110, Creation: &creation})
+	return h5.Create(path, o)
+}
+
+// TreeBytes returns the size of a version-1 B-tree of the chunks of a dataset, if its nodes are
+// half full.
+func TreeBytes(rank int, chunks int64) (n int64) {
+	const half = 32 // children of a node that is half full
+	node := int64(24 + (2*half+1)*(8+8*(rank+1)) + 2*half*8)
+	for chunks > 0 {
+		nodes := grid.DivUp(chunks, half)
+		n += nodes * node
+		if chunks = nodes; nodes == 1 {
+			break
+		}
+	}
+	return n
 }
 
 // pageSize returns the size of a page for n bytes of metadata: a power of two.

@@ -54,6 +54,10 @@ type Options struct {
 	// WithoutTimes creates groups and datasets that do not record when they were created and
 	// changed.
 	WithoutTimes bool
+
+	// Recreate creates all datasets again, in the formats of the new file. Stored chunks are copied
+	// without decompression. Otherwise datasets keep their format.
+	Recreate bool
 }
 
 // Kind is the kind of a Problem.

@@ -7,10 +7,12 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"math"
 	"slices"
 
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/h5/filter"
+	"github.com/hyperslab/hyperslab/internal/errs"
 )
 
 func (c *Copier) dataset(ctx context.Context, d *h5.Dataset, addr uint64, src *h5.Group, link string, dst *h5.Group, name, path string) error {
@@ -37,7 +39,7 @@ func (c *Copier) dataset(ctx context.Context, d *h5.Dataset, addr uint64, src *h
 	}
 	moved := c.files(&info, path)
 	special := !attrs.simple()
-	if moved || c.sizes || !info.Datatype.Plain() && info.FillKind == h5.FillValue && !c.same() || c.overruns(&info) {
+	if moved || c.sizes || c.o.Recreate || !info.Datatype.Plain() && info.FillKind == h5.FillValue && !c.same() || c.overruns(&info) {
 		if dst != nil {
 			if err := c.create(info, dst, name, path, attrs.dense()); err != nil {
 				return err
@@ -114,6 +116,9 @@ func (c *Copier) create(info h5.DatasetInfo, dst *h5.Group, name, path string, d
 		o.FillTime = h5.FillIfSet
 	}
 	o.FillValues, o.Times = fill, o.Times && !c.o.WithoutTimes
+	if c.o.Recreate {
+		o.PlainEdges = false // a property of the newest format
+	}
 	d, err := c.out.Dataset(dst, name, t, info.Space, o, dense)
 	if err != nil {
 		return err
@@ -194,6 +199,12 @@ func (c *Copier) values(ctx context.Context, addr uint64, path string, what valu
 		if what.elsewhere && (len(info.External) > 0 || info.Layout == h5.Virtual) {
 			info.Layout, info.External, info.Address = h5.Contiguous, nil, 0
 		}
+		if c.o.Recreate && to != nil && !what.refs && stored(&info) {
+			if err := copyChunks(ctx, from, to, &info); err != nil {
+				return located(path, err)
+			}
+			return nil
+		}
 		for part, err := range parts(from, info) {
 			if err == nil {
 				err = ctx.Err()
@@ -214,6 +225,49 @@ func (c *Copier) values(ctx context.Context, addr uint64, path string, what valu
 		}
 		return nil
 	})
+}
+
+// stored reports whether the chunks of a dataset can be copied as they are stored.
+func stored(info *h5.DatasetInfo) bool {
+	return info.Layout == h5.Chunked && info.Datatype.Plain() && !info.PlainEdges && len(info.Space.Dims) < h5.MaxRank
+}
+
+// outside reports whether a chunk, with its first element at offset, has no elements of the
+// dataset.
+func outside(offset, dims []int64) bool {
+	for i, n := range dims {
+		if offset[i] >= n {
+			return true
+		}
+	}
+	return false
+}
+
+// copyChunks copies chunks without decompression. Chunks outside of the dataset are not copied.
+func copyChunks(ctx context.Context, from, to *h5.Dataset, info *h5.DatasetInfo) error {
+	var b []byte
+	for chunk, err := range from.StoredChunks() {
+		switch {
+		case err != nil:
+			return err
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case outside(chunk.Offset, info.Space.Dims):
+			continue
+		}
+		if chunk.Bytes < 1 || chunk.Bytes > math.MaxUint32 {
+			return fmt.Errorf("%w: chunk %v of %d bytes", errs.ErrCorrupt, chunk.Offset, chunk.Bytes)
+		}
+		b = slices.Grow(b[:0], int(chunk.Bytes))[:chunk.Bytes]
+		n, mask, err := from.ReadChunk(b, chunk.Offset...)
+		if err == nil {
+			err = to.WriteChunk(b[:n], mask, chunk.Offset...)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // mostAtOnce is the maximum number of elements in one read from a dataset without chunks.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/internal/files/atomicfile"
+	"github.com/hyperslab/hyperslab/internal/grid"
 	"github.com/hyperslab/hyperslab/internal/hdf5/h5cloud"
 	"github.com/hyperslab/hyperslab/internal/hdf5/h5copy"
 	"github.com/hyperslab/hyperslab/internal/hdf5/h5objects"
@@ -26,6 +27,7 @@ type Repack struct {
 	Target string   // name that the new file will have
 
 	Cloud        bool   // layout for object stores
+	Compatible   bool   // with Cloud: version-1 B-trees and layout 3, which programs before HDF5 1.10 read
 	AllowMissing bool   // copy datasets even if files that they need are missing
 	ExternalDir  string // directory of external files with relative names; "": the working directory
 	Exclude      func(path string) bool
@@ -49,6 +51,7 @@ type Repack struct {
 	directory string
 	dst       *h5.File // nil in Plan
 	done      int64
+	index     int64 // bytes of the chunk indexes with Compatible, found by Plan
 }
 
 // Run repacks the file, completely or not at all. accept reports whether the loss of a property is
@@ -138,12 +141,12 @@ func (r *Repack) createCloud(file string) (*h5.File, error) {
 	if err := errors.Join(err, src.Close()); err != nil {
 		return nil, err
 	}
-	return h5cloud.Create(file, r.Source, m, r.Kept, r.Rewritten)
+	return h5cloud.Create(file, r.Source, m, h5cloud.Plan{Kept: r.Kept, Rewritten: r.Rewritten, Compatible: r.Compatible, Index: r.index})
 }
 
 func (r *Repack) pass(ctx context.Context) error {
 	c := h5copy.New(r.Source, r.dst, h5copy.Options{Directory: r.directory, AllowMissing: r.AllowMissing, ExternalDir: r.ExternalDir,
-		Exclude: r.Exclude, Unreadable: r.Unreadable, Dataset: r.dataset})
+		Exclude: r.Exclude, Unreadable: r.Unreadable, Dataset: r.dataset, Recreate: r.Compatible})
 	if err := c.File(ctx); err != nil {
 		at := r.File
 		if e, ok := errors.AsType[*h5copy.PathError](err); ok {
@@ -163,12 +166,21 @@ func (r *Repack) unfit(text string) {
 
 // dataset reads and rewrites a dataset if its storage must change.
 func (r *Repack) dataset(ctx context.Context, d *h5.Dataset, info h5.DatasetInfo, name string) (made bool, err error) {
-	if h5copy.Refers(info.Datatype) {
-		return false, nil
+	var spec *ndarray.Spec
+	var description hdf5.Description
+	refers := h5copy.Refers(info.Datatype)
+	if !refers {
+		if description, spec, err = r.change(d, info, name); err != nil {
+			return false, err
+		}
 	}
-	description, spec, err := r.change(d, info, name)
-	if err != nil {
-		return false, err
+	if r.dst == nil && r.Compatible {
+		if err := r.count(d, &info, spec); err != nil {
+			return false, err
+		}
+	}
+	if refers {
+		return false, nil
 	}
 	if spec == nil {
 		r.Kept++
@@ -183,6 +195,20 @@ func (r *Repack) dataset(ctx context.Context, d *h5.Dataset, info h5.DatasetInfo
 		return true, r.Rewrites(name, description, *spec)
 	}
 	return true, nil
+}
+
+// count adds the size of the chunk index that a dataset will have.
+func (r *Repack) count(d *h5.Dataset, info *h5.DatasetInfo, spec *ndarray.Spec) error {
+	rank := len(info.Space.Dims)
+	switch {
+	case spec != nil && spec.ChunkShape != nil:
+		r.index += h5cloud.TreeBytes(rank, grid.Of(spec.Shape, spec.ChunkShape).NumChunks())
+	case spec == nil && info.Layout == h5.Chunked:
+		n, err := d.NumChunks()
+		r.index += h5cloud.TreeBytes(rank, n)
+		return err
+	}
+	return nil
 }
 
 // change returns how a dataset must be stored, or nil if it is copied as it is stored.

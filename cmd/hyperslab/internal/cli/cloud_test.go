@@ -3,10 +3,12 @@
 package cli_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -15,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/internal/format/h5file"
 	"github.com/hyperslab/hyperslab/internal/testkit/testenv"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
@@ -51,6 +54,61 @@ func scattered(t *testing.T, name string) {
 	}
 	create(t, name+":/small", ndarray.Spec{Shape: []int64{5}}, []int32{1, 2, 3, 4, 5})
 }
+
+// latest writes a file in the newest format: a growing dataset with large chunks, edges without
+// filters, and many attributes and links.
+func latest(t *testing.T, name string) {
+	f, err := h5.Create(name, &h5.CreateOptions{Low: h5.LatestFormat})
+	require.NoError(t, err)
+	kind, level := h5.Int(4, h5.LittleEndian), 1
+	write := func(name string, rows, columns int64, o *h5.DatasetOptions) {
+		space := h5.SimpleSpace(rows, columns)
+		space.MaxDims = []int64{h5.Unlimited, h5.Unlimited}
+		d, err := f.Root().CreateDataset(name, kind, space, o)
+		require.NoError(t, err)
+		b := make([]byte, 4*rows*columns)
+		for i := range b {
+			b[i] = byte(i * i >> 7)
+		}
+		require.NoError(t, d.WriteRegion(b, kind, h5.Region{Start: []int64{0, 0}, Count: []int64{rows, columns}}))
+		require.NoError(t, d.Close())
+	}
+	write("kept", 1500, 1024, &h5.DatasetOptions{ChunkShape: []int64{512, 1024}, Deflate: &level, Shuffle: true})
+	write("edges", 1100, 600, &h5.DatasetOptions{ChunkShape: []int64{1024, 512}, Deflate: &level, PlainEdges: true})
+	for i := range 20 {
+		g, err := f.Root().CreateGroup(fmt.Sprintf("g%d", i))
+		require.NoError(t, err)
+		require.NoError(t, g.Close())
+	}
+	require.NoError(t, f.Close())
+}
+
+// newestLayout returns the newest version of the data layouts of a file.
+func newestLayout(t *testing.T, name string) (newest int) {
+	b, err := os.ReadFile(name)
+	require.NoError(t, err)
+	f, err := h5file.Open(bytes.NewReader(b), int64(len(b)), nil)
+	require.NoError(t, err)
+	for e, err := range f.Walk() {
+		require.NoError(t, err)
+		if e.Object != nil && e.Object.Layout() != nil {
+			newest = max(newest, int(e.Object.Layout().Version))
+		}
+	}
+	return newest
+}
+
+// samePyfive is a Python program. It compares the datasets of two files, read by h5py and pyfive.
+const samePyfive = `import sys
+import h5py, numpy as np, pyfive
+with h5py.File(sys.argv[1]) as f, pyfive.File(sys.argv[2]) as g:
+    names = []
+    f.visititems(lambda name, o: names.append(name) if isinstance(o, h5py.Dataset) else None)
+    assert names
+    for name in names:
+        np.testing.assert_array_equal(f[name][...], g[name][...], name)
+        assert sorted(f[name].attrs) == sorted(g[name].attrs), name
+`
 
 func TestRun_cloud(t *testing.T) {
 	dir := t.TempDir()
@@ -126,20 +184,37 @@ func TestRun_cloud(t *testing.T) {
 		f := report(t, 0, s.URL+"/c.h5", "--allow-private").Files[0]
 		require.Empty(t, f.Problems)
 	})
+	t.Run("compatible", func(t *testing.T) {
+		newest := filepath.Join(t.TempDir(), "newest.h5")
+		latest(t, newest)
+		for _, source := range []string{dir + "/x.h5", newest} {
+			to := filepath.Join(t.TempDir(), "c.h5")
+			_, stderr, code := run("repack", "--cloud", "--compatible", source, to)
+			require.Zero(t, code, stderr)
+			require.LessOrEqual(t, report(t, 0, to).Files[0].Requests, 3)
+			_, stderr, code = run("diff", source, to)
+			require.Zero(t, code, stderr)
+			_, stderr, code = run("verify", to)
+			require.Zero(t, code, stderr)
+			require.LessOrEqual(t, newestLayout(t, to), 3)
+			out, err := exec.Command(testenv.RemotePython(t, "h5py", "pyfive"), "-c", samePyfive, source, to).CombinedOutput()
+			require.NoError(t, err, "%s", out)
+		}
+	})
 	t.Run("bounded memory", func(t *testing.T) {
 		testenv.NoRace(t, "the detector needs memory for each access")
 		const rows, most = 320, 200 // MiB of the source, and of the process
 		f, err := h5.Create(dir+"/large.h5", nil)
 		require.NoError(t, err)
-		bytes := h5.Uint(1, h5.LittleEndian)
-		d, err := f.Root().CreateDataset("x", bytes, h5.SimpleSpace(rows, 1<<20), &h5.DatasetOptions{ChunkShape: []int64{1, 1 << 18}})
+		kind := h5.Uint(1, h5.LittleEndian)
+		d, err := f.Root().CreateDataset("x", kind, h5.SimpleSpace(rows, 1<<20), &h5.DatasetOptions{ChunkShape: []int64{1, 1 << 18}})
 		require.NoError(t, err)
 		row := make([]byte, 1<<20)
 		for i := range int64(rows) {
 			for j := range row {
 				row[j] = byte(int(i) + j*j/7)
 			}
-			require.NoError(t, d.WriteRegion(row, bytes, h5.Region{Start: []int64{i, 0}, Count: []int64{1, 1 << 20}}))
+			require.NoError(t, d.WriteRegion(row, kind, h5.Region{Start: []int64{i, 0}, Count: []int64{1, 1 << 20}}))
 		}
 		require.NoError(t, d.Close())
 		require.NoError(t, f.Close())
@@ -156,7 +231,7 @@ func TestRun_cloud(t *testing.T) {
 		create(t, dir+"/a.b2nd", ndarray.Spec{Shape: []int64{3}}, []int32{1, 2, 3})
 		for _, args := range [][]string{
 			{"repack", "--access", "1,*", dir + "/x.h5", dir + "/y.h5"}, {"repack", "--cloud", "--access", "1,?", dir + "/x.h5", dir + "/y.h5"},
-			{"repack", "--cloud", "--access", "0,*", dir + "/x.h5", dir + "/y.h5"}, {"repack", "--cloud", "--access", "1", "--chunks", "4", dir + "/x.h5", dir + "/y.h5"},
+			{"repack", "--cloud", "--access", "0,*", dir + "/x.h5", dir + "/y.h5"}, {"repack", "--cloud", "--access", "1", "--chunks", "4", dir + "/x.h5", dir + "/y.h5"}, {"repack", "--compatible", dir + "/x.h5", dir + "/y.h5"},
 			{"repack", "--cloud", dir + "/a.b2nd", dir + "/b.b2nd"}, {"verify", "--cloud", dir + "/a.b2nd"}, {"verify", "--cloud", "--digests", "write", dir + "/x.h5"},
 			{"verify", "--cloud", dir + "/none.h5"},
 		} {

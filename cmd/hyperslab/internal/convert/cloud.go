@@ -16,8 +16,9 @@ import (
 
 // cloudFlags are the options of repack for object stores.
 type cloudFlags struct {
-	cloud  bool
-	access string
+	cloud      bool
+	access     string
+	compatible bool
 }
 
 func (o *cloudFlags) add(cmd *cobra.Command) {
@@ -25,6 +26,7 @@ func (o *cloudFlags) add(cmd *cobra.Command) {
 	f.BoolVar(&o.cloud, "cloud", false, "layout of HDF5 for object stores: paged file space, metadata first, chunks of 2 MiB to 16 MiB")
 	f.StringVar(&o.access, "access", "", "with --cloud: `SHAPE` of a typical read in elements, for example 1,*,* (* is the whole "+
 		"dimension); for arrays with as many dimensions")
+	f.BoolVar(&o.compatible, "compatible", false, "with --cloud: version-1 B-trees and layout 3 for older readers")
 }
 
 // check checks the flags.
@@ -33,6 +35,8 @@ func (o *cloudFlags) check(chunks string) error {
 	switch {
 	case o.access != "" && !o.cloud:
 		return shell.Usagef("--access %s: it chooses the chunks of --cloud", o.access)
+	case o.compatible && !o.cloud:
+		return shell.Usagef("--compatible chooses the formats of --cloud")
 	case o.access != "" && chunks != "":
 		return shell.Usagef("--access and --chunks: both choose the shape of chunks")
 	case err != nil:

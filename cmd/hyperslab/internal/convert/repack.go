@@ -98,7 +98,8 @@ kept with --checksum.
 metadata is in the first page, and chunks have 2 MiB to 16 MiB of elements. --access is
 the shape of a typical read, along which chunks are divided or enlarged. Arrays with
 filters that can only be read, such as scaleoffset, need --codec. HDF5 1.10 and later
-read such files.
+read such files. With --compatible all datasets are written again with version-1 B-trees
+and layout 3, for readers that do not know the newer ones.
 
 --replace repacks files in place, and --into writes many to a directory. A new file that
 replaces another one is verified first.` + shell.UploadHelp + shell.IntoHelp,

@@ -26,7 +26,7 @@ import (
 func (j *fileRepack) repackHDF5(ctx context.Context, files *opened.Files) (err error) {
 	left := []string{}
 	r := &h5repack.Repack{
-		File: j.Source, Target: j.to, Cloud: j.cloud.cloud, AllowMissing: j.missing, ExternalDir: j.files.Dir,
+		File: j.Source, Target: j.to, Cloud: j.cloud.cloud, Compatible: j.cloud.compatible, AllowMissing: j.missing, ExternalDir: j.files.Dir,
 		Exclude: j.pick.Excluded, Unreadable: j.pick.Unreadable(j.App, "repack", &left), Workers: j.job.Jobs, Memory: j.job.Limit,
 	}
 	if j.store.Given() || j.cloud.cloud {
