@@ -29,14 +29,16 @@ import (
 	"time"
 
 	"github.com/hyperslab/hyperslab/internal/sandbox/worker"
+	"github.com/hyperslab/hyperslab/ndarray"
 )
 
 // Limits of a case. A child that exceeds the time limit by more than grace is a failure.
 const (
 	wall      = 20 * time.Second
 	grace     = time.Second
-	memory    = 1 << 30 // bytes of a worker beyond the size of the started process
-	residents = 1 << 30 // peak resident bytes of a child
+	memory    = 1 << 30        // bytes of a worker beyond the size of the started process
+	limit     = 128 << 20      // bytes of ndarray.SetReadMemory in a child
+	residents = limit + 64<<20 // bytes by which a case may increase the resident memory of a child
 )
 
 type config struct {
@@ -293,6 +295,12 @@ func serve(list []item, m mode) error {
 		return err
 	}
 	defer os.RemoveAll(dir)
+	ndarray.SetReadMemory(limit)
+	base, err := residentBytes()
+	if err != nil {
+		return err
+	}
+	debug.SetMemoryLimit(base + limit) // so that unused memory does not accumulate
 	fmt.Println(ready)
 	in := bufio.NewScanner(os.Stdin)
 	for in.Scan() {
@@ -301,6 +309,10 @@ func serve(list []item, m mode) error {
 			return fmt.Errorf("case %q", in.Text())
 		}
 		place := filepath.Join(dir, fmt.Sprint(i))
+		resident, err := residentBytes()
+		if err != nil {
+			return err
+		}
 		before := time.Now()
 		ctx, cancel := context.WithTimeout(context.Background(), wall)
 		o, detail := list[i].run(ctx, m, place)
@@ -309,12 +321,12 @@ func serve(list []item, m mode) error {
 			o, detail = hang, took.String()
 		} else if n, err := highWater(); err != nil {
 			return err
-		} else if n > residents {
-			o, detail = bloat, fmt.Sprintf("%d MiB", n>>20)
-			debug.FreeOSMemory() // otherwise the next case would exceed the limit, too
-			if _, err := highWater(); err != nil {
-				return err
-			}
+		} else if n > residents+resident {
+			o, detail = bloat, fmt.Sprintf("%d MiB more", (n-resident)>>20)
+		}
+		debug.FreeOSMemory() // otherwise the next case could begin with more
+		if _, err := highWater(); err != nil {
+			return err
 		}
 		if err := os.RemoveAll(place); err != nil {
 			return err
@@ -326,14 +338,22 @@ func serve(list []item, m mode) error {
 
 // highWater returns the peak memory of this process since the last call, in bytes.
 func highWater() (int64, error) {
+	n, err := status("VmHWM:")
+	if err != nil {
+		return 0, err
+	}
+	return n, os.WriteFile("/proc/self/clear_refs", []byte("5"), 0)
+}
+
+// residentBytes returns the resident memory of this process.
+func residentBytes() (int64, error) { return status("VmRSS:") }
+
+func status(field string) (int64, error) {
 	b, err := os.ReadFile("/proc/self/status")
 	if err != nil {
 		return 0, err
 	}
-	_, rest, _ := strings.Cut(string(b), "VmHWM:")
+	_, rest, _ := strings.Cut(string(b), field)
 	kib, err := strconv.ParseInt(strings.Fields(rest)[0], 10, 64)
-	if err != nil {
-		return 0, err
-	}
-	return kib << 10, os.WriteFile("/proc/self/clear_refs", []byte("5"), 0)
+	return kib << 10, err
 }
