@@ -283,6 +283,8 @@ func TestParse_errors(t *testing.T) {
 				doc[key] = v + "0"
 			case float64:
 				doc[key] = v + 1
+			case nil:
+				doc[key] = []string{"convert"}
 			default:
 				doc[key] = nil
 			}

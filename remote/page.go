@@ -14,6 +14,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/hyperslab/hyperslab/internal/errs"
 )
 
 // pageError is a web page that a server sent instead of an object.
@@ -41,9 +43,10 @@ func (e *pageError) Error() string {
 	return fmt.Sprintf("%v: the server sent a %s%s%s%s instead of the object", ErrResponse, kind, size, from, title)
 }
 
-// Is matches the sentinels of a page.
+// Is matches the sentinels of a page. A page that asks for no login has an unknown format, because
+// it may list a directory.
 func (e *pageError) Is(target error) bool {
-	return target == ErrResponse || e.login && target == fs.ErrPermission
+	return target == ErrResponse || e.login && target == fs.ErrPermission || !e.login && target == errs.ErrFormat
 }
 
 const maxPage = 64 << 10 // bytes of a page that are examined

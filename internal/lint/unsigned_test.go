@@ -111,7 +111,8 @@ func (c *conversions) narrows(call *ast.CallExpr) bool {
 }
 
 // fits reports whether the form of an expression limits its value: a constant, a masked or shifted
-// number, a remainder, the minimum with a number that fits, a number that was signed, or a sum of these.
+// number, a remainder, the minimum with a number that fits, a number that was signed, or a sum of
+// these.
 func (c *conversions) fits(e ast.Expr) bool {
 	e = ast.Unparen(e)
 	if v := c.info.Types[e].Value; v != nil {
