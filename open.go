@@ -64,8 +64,8 @@ type OpenOptions struct {
 	// errors.ErrUnsupported. ndarray.Array.LossyChanges then counts the changed elements.
 	AllowLossy bool
 
-	// Checksums compares each chunk of a b2nd array that is read with its checksum, if the array has
-	// current ones: if the last filter of Compression is "crc32c". A wrong one gives
+	// Checksums compares each chunk of a b2nd array that is read with its checksum, if the array
+	// has current ones: if the last filter of Compression is "crc32c". A wrong one gives
 	// ndarray.ErrCorrupt with the number of the chunk and both values. Chunks are then read whole,
 	// also if a read needs some of their blocks. It does not go with Library. With Untrusted, and
 	// with Write, checksums are always compared; those of HDF5 are too.

@@ -294,8 +294,8 @@ func gcd(a, b int64) int64 {
 
 // run calls work for every unit, from p.workers goroutines. Each goroutine has its own buffers, as
 // large as a unit; there are fewer goroutines if operations that run already have the memory of the
-// process. For adjacent units that are known to have equal elements run calls p.once instead. The first error or a cancelled context ends all goroutines; run returns when they have
-// ended.
+// process. For adjacent units that are known to have equal elements run calls p.once instead. The
+// first error or a cancelled context ends all goroutines; run returns when they have ended.
 func (p plan) run(ctx context.Context, buffers int, progress func(Progress), work func(ctx context.Context, n int64, r Region, b [][]byte) error) error {
 	if p.total == 0 {
 		return ctx.Err()

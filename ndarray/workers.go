@@ -6,11 +6,11 @@ import memory "github.com/hyperslab/hyperslab/internal/chunked/budget"
 
 // SetReadMemory limits the memory of the process that grows with its input, by default 256 MiB, and
 // returns the previous limit: stored and decoded chunks of reads, buffers of Copy, Compare, Each,
-// Map and the functions above them, chunks that hyperslab.Verify decodes, and blocks in the cache of
-// package remote. Sizes are in bytes; a value below 1 changes nothing. A read that would exceed the
-// limit waits until other reads have finished a chunk or until its context ends, and caches shrink
-// for it. A chunk above the limit is read alone. An operation uses fewer goroutines instead, at
-// least one.
+// Map and the functions above them, chunks that hyperslab.Verify decodes, and blocks in the cache
+// of package remote. Sizes are in bytes; a value below 1 changes nothing. A read that would exceed
+// the limit waits until other reads have finished a chunk or until its context ends, and caches
+// shrink for it. A chunk above the limit is read alone. An operation uses fewer goroutines instead,
+// at least one.
 //
 // The limit applies to HDF5, b2nd, Caterva, plain frames and bcolz. It does not include the
 // caller's buffers, buffers of at most 64 KiB, the chunk caches of libhdf5 (one per open dataset),

@@ -523,8 +523,8 @@ func limited[A, B any](seq func(func(A, B) bool)) func(func(A, B) bool) {
 	}
 }
 
-// inLibrary reports whether a C library ended the process of a trusted file, according to the traces
-// of the goroutines, so that no code in Go could return an error.
+// inLibrary reports whether a C library ended the process of a trusted file, according to the
+// traces of the goroutines, so that no code in Go could return an error.
 func inLibrary(o outcome, traces string) bool {
 	switch o {
 	case crash:
