@@ -220,7 +220,7 @@ func TestFrame_checksumErrors(t *testing.T) {
 	require.NoError(t, os.WriteFile(path, b, 0o600))
 	_, _, err = readSummed(path)
 	require.ErrorIs(t, err, format.ErrCorrupt)
-	require.ErrorContains(t, err, fmt.Sprintf("chunk 0: "))
+	require.ErrorContains(t, err, "chunk 0: ")
 	require.ErrorContains(t, err, fmt.Sprintf("%#08x", want))
 	require.ErrorContains(t, err, fmt.Sprintf("%#08x", got))
 

@@ -6,7 +6,6 @@ import (
 	"go/constant"
 	"go/token"
 	"go/types"
-	"math"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -117,7 +116,7 @@ func (c *conversions) fits(e ast.Expr) bool {
 	e = ast.Unparen(e)
 	if v := c.info.Types[e].Value; v != nil {
 		n, ok := constant.Int64Val(constant.ToInt(v))
-		return ok && n >= 0 && n <= math.MaxInt64
+		return ok && n >= 0
 	}
 	switch e := e.(type) {
 	case *ast.BinaryExpr:

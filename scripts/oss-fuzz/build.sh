@@ -24,11 +24,12 @@ trap 'rm -rf "$work"' EXIT
 # seeds NAME PREFIX FILE... makes the seeds of a target. The bytes of PREFIX, in hexadecimal, are
 # the arguments of fixed size and the shares of the others, as the form of COMPILE expects them.
 seeds() {
-    local name=$1 prefix=$2 file n=0
+    local name=$1 prefix=$2 file n=0 bytes='' i
+    for ((i = 0; i < ${#prefix}; i += 2)); do bytes+="\\x${prefix:i:2}"; done
     mkdir "$work/$name"
     for file in "${@:3}"; do
         n=$((n + 1))
-        { printf "%b" "$(sed 's/../\\x&/g' <<<"$prefix")" && cat "$file"; } >"$work/$name/$n"
+        { printf '%b' "$bytes" && cat "$file"; } >"$work/$name/$n"
     done
     (cd "$work/$name" && zip -q "$OUT/${name}_seed_corpus.zip" ./*)
 }
