@@ -220,6 +220,7 @@ func makeRare(t *testing.T) {
 	require.NoError(t, os.Mkdir("directory", 0o755))
 	grows := ndarray.Spec{Shape: []int64{2, 3}, MaxShape: []int64{ndarray.Unlimited, 3}, Fill: []byte{7, 0, 0, 0}}
 	create(t, "grows.h5:/g", grows, []int32{1, 2, 3, 4, 5, 6})
+	create(t, "lzf.h5:/old", ndarray.Spec{Shape: []int64{100}, Compression: &ndarray.Compression{Codec: "lzf"}}, make([]int32, 100))
 	create(t, "small-chunks.h5:/x", ndarray.Spec{Shape: []int64{1 << 19}, ChunkShape: []int64{1 << 12}}, make([]float64, 1<<19))
 	f, err := h5.Create("times.h5", &h5.CreateOptions{Low: h5.LatestFormat, High: h5.LatestFormat})
 	require.NoError(t, err)
@@ -341,6 +342,7 @@ repack t2.h5 t3.h5 --dry-run --level 9
 verify waves.b2nd waves.h5 --digests write
 repack etopo.h5 cloud.h5 --cloud
 index etopo.h5 -o etopo.refs --kerchunk json
+3: index lzf.h5 -o lzf.refs --kerchunk json --skip-unreadable
 1: verify --cloud small-chunks.h5 cloud.h5
 3: verify --cloud etopo.h5 broken.h5
 1: verify broken.h5 cut.b2nd

@@ -12,7 +12,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/cli"
+	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/internal/testkit/testenv"
+	"github.com/hyperslab/hyperslab/ndarray"
 )
 
 // TestHelp_Examples runs the examples of every help text in the order in which they are listed.
@@ -32,6 +34,19 @@ func TestHelp_Examples(t *testing.T) {
 	unclosed(t)
 	require.NoError(t, os.Mkdir("runs", 0o755))
 	put(t, "runs/store.b2z", store)
+	for i, name := range []string{"1999.nc", "2000.nc"} {
+		draft, err := hyperslab.CreateTree(t.Context(), name, nil)
+		require.NoError(t, err)
+		for _, path := range []string{"/time", "/t2m"} {
+			spec := ndarray.Spec{Shape: []int64{4}, MaxShape: []int64{ndarray.Unlimited}, ChunkShape: []int64{2}, DType: ndarray.DTypeOf[int32]()}
+			a, err := draft.Create(t.Context(), path, spec)
+			require.NoError(t, err)
+			first := int32(4 * i)
+			require.NoError(t, ndarray.Write(t.Context(), a, []int32{first, first + 1, first + 2, first + 3}, ndarray.Whole([]int64{4})))
+		}
+		require.NoError(t, draft.AttachScale("/t2m", 0, "/time"))
+		require.NoError(t, draft.Commit(t.Context()))
+	}
 	codes := map[string]int{ // 0 for all others
 		"hyperslab explain corrupt.h5 --wrong":                           1,
 		"hyperslab diff waves.b2nd changed.b2nd --rtol 1e-6 --atol 1e-3": 1,

@@ -278,7 +278,7 @@ func TestTwoArguments(t *testing.T) {
 
 // looks are commands without progress messages, because they read metadata only and write output
 // while they read.
-var looks = []string{"ls", "tree", "info", "chunks", "index", "explain", "scan", "attr list", "attr get", "version", "virtual"}
+var looks = []string{"ls", "tree", "info", "chunks", "index", "explain", "scan", "attr list", "attr get", "version", "virtual", "crosscheck advise"}
 
 // TestCommands_progress checks that every other command reports its progress as lines or JSON
 // objects if --progress requests it, with the rate and, where it is known, the compression ratio.

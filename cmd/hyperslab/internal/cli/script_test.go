@@ -163,7 +163,7 @@ var outputs = []struct {
 }
 
 // brief are commands that finish before a signal could stop them, because they read no array.
-var brief = []string{"attr get", "explain", "index", "plan", "version"}
+var brief = []string{"attr get", "crosscheck advise", "explain", "index", "plan", "version"}
 
 // endless creates an array of 256 GiB in a small file: each chunk is the same one, whose elements
 // differ, because commands do not decode chunks of one repeated value.
