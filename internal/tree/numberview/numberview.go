@@ -69,7 +69,15 @@ func (c *Conversion) misfit(d ndarray.DType, element []byte) error {
 	most := Conversion{To: c.To, Round: true, Clip: true}
 	text := "which has no value near it"
 	if _, bad := most.convert(nearest, element, d); bad < 0 {
-		text = "whose nearest value is " + ndarray.FormatElement(c.To, nearest)
+		value := ndarray.FormatElement(c.To, nearest)
+		if value == ndarray.FormatElement(d, element) {
+			// The shortest digits of a narrower float can be those of the element.
+			exact := make([]byte, 8)
+			if f8 := ndarray.DTypeOf[float64](); ndarray.Convert(exact, f8, nearest, c.To, false) == nil {
+				value = ndarray.FormatElement(f8, exact)
+			}
+		}
+		text = "whose nearest value is " + value
 	}
 	return fmt.Errorf("%w: got %s, want a value of %v, %s", ndarray.ErrValue, ndarray.FormatElement(d, element), c.To, text)
 }
