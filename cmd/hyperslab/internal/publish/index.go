@@ -65,7 +65,7 @@ must be equal in all files.
 location of that directory's files, for example https://host/data/.` + shell.IntoHelp,
 		Example: `  hyperslab index etopo.h5 -o etopo.index --url https://host/etopo.h5
   hyperslab index etopo.h5 -o etopo.json --kerchunk json
-  hyperslab index 1999.nc 2000.nc -o all.json --kerchunk json --combine time`,
+  hyperslab index 1999.nc 2000.nc -o years.json --kerchunk json --combine time`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if j.combine != "" && j.batch.Into == "" {
 				return shell.Arity(1, -1)(cmd, args)
