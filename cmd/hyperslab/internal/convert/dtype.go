@@ -45,8 +45,9 @@ integer cannot represent NaN, with either flag. Fill values and the attributes w
 type is that of the elements, for example _FillValue, are converted too. In a tree,
 --dtype converts all arrays of numbers, and --dtype PATTERN=TYPE those whose path
 matches, for example '/t2m=<f4'; it may be given several times, and the last match
-counts. For raw bytes, Caterva arrays and plain frames, which store no type, --dtype is
-the type of the source.`
+counts. TYPE is bool, an integer, f4 or f8; f2 can be read, but not be the target. .npy
+and raw bytes have the byte order of the machine. For raw bytes, Caterva arrays and
+plain frames, which store no type, --dtype is the type of the source.`
 
 func (f *typeFlags) add(cmd *cobra.Command) {
 	fs := cmd.Flags()
