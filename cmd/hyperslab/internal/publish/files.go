@@ -186,6 +186,10 @@ func (j *commitJob) commitFiles(cmd *cobra.Command, p *plan.Plan) (err error) {
 	defer func() { err = errors.Join(err, out.Close()) }()
 	err = p.Commit(ctx, &plan.WorkOptions{Workers: j.jobs, Publish: out.Publish})
 	if errors.Is(err, plan.ErrIncomplete) {
+		if before, listErr := out.Complete(ctx, p.Source.Location); before && listErr == nil {
+			j.Note("%s: all sources were published by an earlier commit", term.Safe(p.Target.Location))
+			return nil
+		}
 		return &shell.ExitError{Code: shell.ExitPartly, Err: err}
 	}
 	if err != nil {

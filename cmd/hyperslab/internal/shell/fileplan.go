@@ -318,6 +318,31 @@ func (p *Publisher) Close() error {
 	return p.done.Close()
 }
 
+// Complete reports whether the record of the directory has a target of each line of a list, and no
+// target and no source has changed since. An earlier commit has then published all of them.
+func (p *Publisher) Complete(ctx context.Context, list string) (bool, error) {
+	done, err := openDone(ctx, p.dir, "", true)
+	if err != nil {
+		return false, err
+	}
+	f, err := os.Open(list)
+	if err != nil {
+		return false, err
+	}
+	defer f.Close()
+	err = eachLine(bufio.NewReaderSize(f, 1<<16), func(x *plannedFile) error {
+		target, err := stateOf(filepath.Join(p.dir, string(x.Target)), false)
+		if err != nil || !done.judge(&x.doneRecord, target).done {
+			return errStop
+		}
+		return ctx.Err()
+	})
+	if errors.Is(err, errStop) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
 // Publish publishes the targets of some lines from a directory. It reports each source that failed,
 // and each target that another program has written meanwhile, and goes on.
 func (p *Publisher) Publish(ctx context.Context, lines []byte, from string, result json.RawMessage) error {
