@@ -1,7 +1,9 @@
 package main
 
 import (
+	"bytes"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -66,11 +68,12 @@ func newPlan(t *testing.T, src, dst string, chunks []int64, shard int64) *plan.P
 	return p
 }
 
-// execute runs a plan on Prism in this process and returns its counters.
-func execute(t *testing.T, p *plan.Plan, check bool) (map[string]int64, error) {
+// execute runs a plan on Prism in this process and returns its counters. program is hyperslab, for a
+// plan of many files.
+func execute(t *testing.T, p *plan.Plan, program string, check bool) (map[string]int64, error) {
 	t.Helper()
 	pipeline, scope := apache.NewPipelineWithRoot()
-	target, err := build(scope, p, os.Getenv("HYPERSLAB_PROGRAM"))
+	target, err := build(scope, p, program)
 	require.NoError(t, err)
 	if check {
 		passert.Equals(scope, target, p.Target.Location)
@@ -109,7 +112,7 @@ func TestBuild(t *testing.T) {
 			require.Greater(t, p.Stages[0].Shards, int64(8))
 			_, err := p.Work(t.Context(), 1, 3, nil) // is skipped
 			require.NoError(t, err)
-			counters, err := execute(t, p, true)
+			counters, err := execute(t, p, "", true)
 			require.NoError(t, err)
 			all := int64(0)
 			for _, s := range p.Stages {
@@ -127,13 +130,51 @@ func TestBuild(t *testing.T) {
 	}
 }
 
+// TestBuild_files compares the targets of a plan of many files with those of one process.
+func TestBuild_files(t *testing.T) {
+	dir := t.TempDir()
+	program := filepath.Join(dir, "hyperslab")
+	goBuild := exec.Command("go", "build", "-o", program, "./cmd/hyperslab")
+	goBuild.Dir = ".."
+	out, err := goBuild.CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	hyperslab := func(args ...string) {
+		t.Helper()
+		out, err := exec.Command(program, args...).CombinedOutput()
+		require.NoError(t, err, "%s", out)
+	}
+	require.NoError(t, os.MkdirAll(filepath.Join(dir, "in", "sub"), 0o755))
+	for _, name := range []string{"a", "b", "sub/c"} {
+		source(t, filepath.Join(dir, "in"))
+		require.NoError(t, os.Rename(filepath.Join(dir, "in", "source.h5"), filepath.Join(dir, "in", name+".h5")))
+	}
+	at := func(name string) string { return filepath.Join(dir, name) }
+	hyperslab("convert", "-r", at("in"), "--into", at("want"), "--format", "b2z", "-q")
+	hyperslab("plan", "convert", "-r", at("in"), "--into", at("out"), "--format", "b2z", "--shard-bytes", "4KiB", "-o", at("p.json"))
+	b, err := os.ReadFile(filepath.Join(dir, "p.json"))
+	require.NoError(t, err)
+	p, err := plan.Parse(b)
+	require.NoError(t, err)
+	require.Equal(t, int64(3), p.Stages[0].Shards)
+	counters, err := execute(t, p, program, false)
+	require.NoError(t, err)
+	require.Equal(t, int64(3), counters["shards_done"])
+	for _, name := range []string{"a.b2z", "b.b2z", "sub/c.b2z"} {
+		want, err := os.ReadFile(filepath.Join(dir, "want", name))
+		require.NoError(t, err)
+		got, err := os.ReadFile(filepath.Join(dir, "out", name))
+		require.NoError(t, err)
+		require.True(t, bytes.Equal(want, got), name)
+	}
+}
+
 func TestBuild_changedSource(t *testing.T) {
 	dir := t.TempDir()
 	src := source(t, dir)
 	p := newPlan(t, src, filepath.Join(dir, "out.b2nd"), []int64{8, 32, 32}, 100_000)
 	require.NoError(t, os.Remove(filepath.Join(dir, "source.h5")))
 	source(t, dir)
-	_, err := execute(t, p, false)
+	_, err := execute(t, p, "", false)
 	require.ErrorContains(t, err, plan.ErrSource.Error())
 	require.NoFileExists(t, filepath.Join(dir, "out.b2nd"))
 }
