@@ -68,8 +68,8 @@ func newPlan(t *testing.T, src, dst string, chunks []int64, shard int64) *plan.P
 	return p
 }
 
-// execute runs a plan on Prism in this process and returns its counters. program is hyperslab, for a
-// plan of many files.
+// execute runs a plan on Prism in this process and returns its counters. program is hyperslab, for
+// a plan of many files.
 func execute(t *testing.T, p *plan.Plan, program string, check bool) (map[string]int64, error) {
 	t.Helper()
 	pipeline, scope := apache.NewPipelineWithRoot()
