@@ -418,6 +418,10 @@ func (s *session) reports() {
 	}
 	_, err = plans.Parse(s.content)
 	s.done("plan.Parse", err)
+	if s.content != nil { // a file
+		_, err = plans.NewFiles(s.ctx, "convert", s.place, s.output(""), []string{"convert"}, nil)
+		s.done("plan.NewFiles", err)
+	}
 	if s.trust == nil {
 		for _, operation := range []string{"convert", "repack"} {
 			p, err := plans.New(s.ctx, operation, s.location(s.objects[0]), s.output(".b2nd"), nil)
