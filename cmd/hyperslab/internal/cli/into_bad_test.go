@@ -128,11 +128,12 @@ func TestInto_small(t *testing.T) {
 			}
 			require.NoError(t, os.Link(source, filepath.Join(d, fmt.Sprintf("%d.h5", i))))
 		}
-		cmd := exec.Command(hyperslabProgram(t), "convert", "-q", "--format", "b2z", "--into", root+"-out", "-r", root)
+		cmd := exec.Command("peak", "convert", "-q", "--format", "b2z", "--into", root+"-out", "-r", root)
 		out, err := cmd.CombinedOutput()
 		require.NoError(t, err, string(out))
-		usage := cmd.ProcessState.SysUsage().(*syscall.Rusage)
-		return cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime(), usage.Maxrss
+		_, err = fmt.Sscanf(string(out[max(strings.Index(string(out), "VmHWM:"), 0):]), "VmHWM: %d kB", &kB)
+		require.NoError(t, err, string(out))
+		return cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime(), kB
 	}
 	few, _ := measure(n / 10)
 	all, kB := measure(n)
