@@ -6,6 +6,7 @@ import (
 	"go/constant"
 	"go/token"
 	"go/types"
+	"os"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -29,7 +30,8 @@ var unsignedAllowed = map[string]string{
 // same or a smaller size before the value was compared with a limit: 2^63 and more become negative,
 // and pass each later check against a maximum.
 func TestUnsigned_conversions(t *testing.T) {
-	pkgs, err := packages.Load(&packages.Config{Mode: packages.LoadSyntax, Dir: root}, unsignedPackages...)
+	withC := append(os.Environ(), "CGO_ENABLED=1") // also in a test without C
+	pkgs, err := packages.Load(&packages.Config{Mode: packages.LoadSyntax, Dir: root, Env: withC}, unsignedPackages...)
 	require.NoError(t, err)
 	require.Len(t, pkgs, len(unsignedPackages))
 	used, checked := map[string]bool{}, 0
