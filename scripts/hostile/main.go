@@ -39,6 +39,7 @@ const (
 	memory    = 1 << 30        // bytes of a worker beyond the size of the started process
 	limit     = 128 << 20      // bytes of ndarray.SetReadMemory in a child
 	residents = limit + 64<<20 // bytes by which a case may increase the resident memory of a child
+	freed     = 32 << 20       // bytes of growth after which a child returns memory, which is slow
 )
 
 type config struct {
@@ -317,16 +318,21 @@ func serve(list []item, m mode) error {
 		ctx, cancel := context.WithTimeout(context.Background(), wall)
 		o, detail := list[i].run(ctx, m, place)
 		cancel()
-		if took := time.Since(before); took > wall+grace {
-			o, detail = hang, took.String()
-		} else if n, err := highWater(); err != nil {
+		took := time.Since(before)
+		n, err := highWater()
+		if err != nil {
 			return err
+		}
+		if took > wall+grace {
+			o, detail = hang, took.String()
 		} else if n > residents+resident {
 			o, detail = bloat, fmt.Sprintf("%d MiB more", (n-resident)>>20)
 		}
-		debug.FreeOSMemory() // otherwise the next case could begin with more
-		if _, err := highWater(); err != nil {
-			return err
+		if n > resident+freed { // otherwise the next case could begin with more
+			debug.FreeOSMemory()
+			if _, err := highWater(); err != nil {
+				return err
+			}
 		}
 		if err := os.RemoveAll(place); err != nil {
 			return err
