@@ -19,6 +19,7 @@ import (
 
 	"github.com/hyperslab/hyperslab/cblosc"
 	"github.com/hyperslab/hyperslab/cblosc/frameio"
+	"github.com/hyperslab/hyperslab/internal/errs"
 	"github.com/hyperslab/hyperslab/internal/format"
 	"github.com/hyperslab/hyperslab/internal/format/cframe"
 	"github.com/hyperslab/hyperslab/internal/testkit/testutil"
@@ -418,7 +419,11 @@ func TestFrame_changedFile(t *testing.T) {
 		require.NoError(t, os.Rename(third, outside))
 		require.NoError(t, os.Symlink(outside, third))
 		_, err = f.Decompress(dst, 2)
-		require.Error(t, err, "a link that leads out of the directory")
+		require.ErrorIs(t, err, errs.ErrFormat, "a link that leads out of the directory")
+		_, err = f.Chunk(nil, 2)
+		require.ErrorIs(t, err, errs.ErrFormat)
+		_, err = f.StoredBytes(2)
+		require.ErrorIs(t, err, errs.ErrFormat)
 	})
 }
 

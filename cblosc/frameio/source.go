@@ -229,7 +229,7 @@ func (s *dirSource) readFile(p []byte, o cframe.Offset, from int64) (n int, err 
 	// Without O_NONBLOCK opening a named pipe in place of a chunk file would block forever.
 	f, err := s.root.OpenFile(cframe.ChunkFile(o), os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
-		return 0, err
+		return 0, errs.Inside(err)
 	}
 	n, err = tail(f.ReadAt(p, from))
 	return n, errors.Join(err, f.Close())
@@ -245,14 +245,14 @@ func (s fsSource) read(p []byte, o cframe.Offset, from int64) (n int, err error)
 	// Check before opening, because opening a named pipe would wait for a writer.
 	info, err := fs.Stat(s.fsys, name)
 	if err != nil {
-		return 0, err
+		return 0, errs.Inside(err)
 	}
 	if !info.Mode().IsRegular() {
 		return 0, fmt.Errorf("%w: %s is not a regular file", errs.ErrInvalidKind, name)
 	}
 	f, err := s.fsys.Open(name)
 	if err != nil {
-		return 0, err
+		return 0, errs.Inside(err)
 	}
 	if r, ok := f.(io.ReaderAt); ok {
 		n, err = tail(r.ReadAt(p, from))
