@@ -59,8 +59,8 @@ var advisors = sync.OnceValues(func() (map[string]*advisor, error) { return pars
 // A reader fails if the file has a combination of features with which it passes no vector, and
 // every other feature of the failed vectors that may be the reason. Possible is set if it passes
 // some vectors with the same features, or if the combination of two features may be a coincidence,
-// because few vectors have it. The result is not known if
-// the file has two features, or one, that no passed vector has.
+// because few vectors have it. The result is not known if no passed vector has a feature of the
+// file, or two of its features together.
 func Advise(path, area string) (*Advice, error) {
 	tables, err := advisors()
 	if err != nil {

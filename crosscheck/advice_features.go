@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/hyperslab/hyperslab/internal/files/regularfile"
 	"github.com/hyperslab/hyperslab/internal/format"
@@ -46,9 +47,12 @@ func areaOf(path string) (string, error) {
 	return "", fmt.Errorf("no vectors of format %s: %w", is, errors.ErrUnsupported)
 }
 
+// adviceRules returns the rules of rules.txt.
+var adviceRules = sync.OnceValues(func() (*ruleIndex, error) { return newRuleIndex(rulesText) })
+
 // unitsOf returns the objects of a file: those of an HDF5 file, and one for any other file.
 func unitsOf(path, area string) ([]unit, error) {
-	x, err := newRuleIndex(rulesText)
+	x, err := adviceRules()
 	if err != nil {
 		return nil, err
 	}
@@ -65,7 +69,6 @@ func unitsOf(path, area string) ([]unit, error) {
 	if err != nil {
 		return nil, err
 	}
-	u := unit{kind: area}
 	set := make(features)
 	s.tree(set, "", root)
 	if area == "chunk" || area == "blosc1" {
@@ -75,8 +78,7 @@ func unitsOf(path, area string) ([]unit, error) {
 		}
 		chunkFeatures(set, b)
 	}
-	u.features = set.sorted()
-	return []unit{u}, nil
+	return []unit{{kind: area, features: set.sorted()}}, nil
 }
 
 // features is a set of features.
@@ -317,6 +319,11 @@ func (p *hdf5Part) attribute(f format.Field) features {
 			}
 		}
 	}
+	return p.named(name)
+}
+
+// named returns the features of the attribute with a name.
+func (p *hdf5Part) named(name string) features {
 	if p.attributes[name] == nil {
 		p.attributes[name] = features{}
 	}
@@ -330,11 +337,8 @@ func (p *hdf5Part) derive(o *h5file.Object) {
 		if a == nil || err != nil {
 			continue
 		}
-		if p.attributes[a.Name] == nil {
-			p.attributes[a.Name] = features{}
-		}
-		typeFeatures(p.attributes[a.Name], a.Type)
-		spaceFeatures(p.attributes[a.Name], a.Space)
+		typeFeatures(p.named(a.Name), a.Type)
+		spaceFeatures(p.named(a.Name), a.Space)
 	}
 	if t := o.Datatype(); t != nil {
 		typeFeatures(p.own, t)

@@ -138,7 +138,7 @@ func learn(t *testing.T, area string) string {
 	return b.String() + results.String()
 }
 
-// lesson is what learn knows of one area.
+// lesson contains the features and sets of the vectors of one area.
 type lesson struct {
 	advisor
 	n     int               // sets

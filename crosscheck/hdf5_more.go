@@ -268,11 +268,7 @@ func (e *emitter) hdf5Usual() error {
 		{"netcdf-2d", h5.V18, h5.IndexedCreationOrder, h5.IEEEFloat(4, h5.LittleEndian), h5.SimpleSpace(6, 7), []int64{4, 3}},
 		{"netcdf-3d", h5.V18, h5.IndexedCreationOrder, h5.IEEEFloat(4, h5.LittleEndian), h5.Dataspace{Kind: h5.Simple, Dims: []int64{3, 5, 4}, MaxDims: []int64{h5.Unlimited, 5, 4}}, []int64{1, 5, 4}},
 	} {
-		n := 1
-		for _, d := range x.space.Dims {
-			n *= int(d)
-		}
-		want := plainBytes(x.dt, n)
+		want := plainBytes(x.dt, int(x.space.NumElems()))
 		c := Case{ID: "hdf5/more/usual-" + x.name, Object: "/d", Section: hdf5Document + ": IV.A.2.l Filter Pipeline", Params: map[string]string{"usual": x.name}}
 		creation := h5.DefaultFileCreation()
 		creation.LinkOrder, creation.AttrOrder = x.order, x.order

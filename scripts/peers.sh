@@ -15,7 +15,7 @@ here=$(dirname "$0")
 cd "$root"
 # Without root the tests report which of them they skip.
 if ((EUID == 0)) && [[ ${AUTO_INSTALL:-1} != 0 ]] && command -v apt-get >/dev/null; then
-    need zsh:zsh fish:fish ncdump:netcdf-bin
+    need zsh:zsh fish:fish zip:zip ncdump:netcdf-bin
 fi
 
 # The versions that the tests were last run with. An older interpreter without a wheel of one of

@@ -149,7 +149,6 @@ func checksumTask(a *args) (*work, error) {
 	if _, err := write(); err != nil {
 		return nil, err
 	}
-	dst := values
 	return &work{run: func() (_ string, err error) {
 		x, err := hyperslab.Open(ctx, path, &hyperslab.OpenOptions{Checksums: sum == "with"})
 		if err != nil {
@@ -157,6 +156,6 @@ func checksumTask(a *args) (*work, error) {
 		}
 		defer func() { err = errors.Join(err, x.Close()) }()
 		x.SetWorkers(1)
-		return "", x.Read(ctx, dst, ndarray.Whole(x.Shape()))
+		return "", x.Read(ctx, values, ndarray.Whole(x.Shape()))
 	}}, nil
 }

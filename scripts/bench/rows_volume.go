@@ -1,5 +1,6 @@
 // Rows of the volume: one array of 16-bit integers in HDF5, b2nd and sharded Zarr, which other
-// libraries for these formats read too. `make peers-bench` installs them.
+// libraries for these formats read too. `make peers-bench` installs them, except hidefix, which
+// must be installed by hand.
 
 package main
 
@@ -61,20 +62,19 @@ func (b *bench) volumeRaw() (string, error) {
 // volumeFormats are the ways to store the volume, with the libraries that read each.
 var volumeFormats = []struct {
 	name, file  string
-	compression *ndarray.Compression // nil: written by zarr-python
+	compression *ndarray.Compression
 	peers       []string
 }{
 	{"hdf5-deflate", "volume-deflate.h5:/v", &ndarray.Compression{Codec: "deflate", Level: 4, Filters: []string{"shuffle"}}, []string{"h5py", "netCDF4", "hidefix"}},
 	{"hdf5-zstd", "volume-zstd.h5:/v", &ndarray.Compression{Codec: "zstd", Level: 1, Filters: []string{"shuffle"}}, []string{"h5py"}},
 	{"hdf5-blosc2", "volume-blosc2.h5:/v", &ndarray.Compression{Codec: "blosc2/zstd", Level: 1, Filters: []string{"shuffle"}}, []string{"h5py", "b2h5py"}},
 	{"b2nd", "volume.b2nd", &ndarray.Compression{Codec: "zstd", Level: 1, Filters: []string{"shuffle"}}, []string{"blosc2"}},
-	{"zarr", "volume.zarr", nil, []string{"zarr", "zarrs", "tensorstore"}},
 }
 
 // zarrPeers read the volume as Zarr, for the comparison with all formats.
 var zarrPeers = []string{"zarr", "zarrs", "tensorstore"}
 
-// volumeFile returns the location of the volume in a format.
+// volumeFile returns the location of the volume in a format. If c is nil, zarr-python writes it.
 func (b *bench) volumeFile(file string, c *ndarray.Compression) (string, error) {
 	raw, err := b.volumeRaw()
 	if err != nil {
@@ -133,9 +133,6 @@ var volumeBars = map[string]float64{
 // volumeSpecs returns the rows of the volume.
 func (b *bench) volumeSpecs() (out []spec) {
 	for _, f := range volumeFormats {
-		if f.compression == nil {
-			continue // the peers of the other formats
-		}
 		for _, operation := range []string{"whole", "chunk", "boxes"} {
 			for _, cache := range []string{"warm", "cold"} {
 				out = append(out, spec{"volume/" + operation + "/" + f.name + "/" + cache, promised, func(b *bench) (*row, error) {

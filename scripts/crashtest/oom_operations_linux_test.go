@@ -120,11 +120,10 @@ func readGroup(f *h5.File) (err error) {
 	if err := same(fromBytes(b), counting(many)); err != nil {
 		return err
 	}
-	for c, err := range d.StoredChunks() {
+	for _, err := range d.StoredChunks() {
 		if err != nil {
 			return err
 		}
-		_ = c
 	}
 	text, err := h5value.ReadAttr[string](d, "text")
 	if err != nil {

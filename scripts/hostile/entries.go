@@ -92,16 +92,13 @@ func everything(ctx context.Context, place string, files map[string][]byte, trus
 		return wrong, err.Error()
 	}
 	defer os.RemoveAll(s.scratch)
-	for _, step := range []func(){s.trees, s.arrays, s.reports, s.bindings} {
+	steps := []func(){s.trees, s.arrays, s.reports, s.bindings}
+	if trusted {
+		steps = append(steps, s.writers, s.library)
+	}
+	for _, step := range steps {
 		if ctx.Err() == nil {
 			step()
-		}
-	}
-	if trusted {
-		for _, step := range []func(){s.writers, s.library} {
-			if ctx.Err() == nil {
-				step()
-			}
 		}
 	}
 	switch {
@@ -115,11 +112,11 @@ func everything(ctx context.Context, place string, files map[string][]byte, trus
 
 func (s *session) options() *hyperslab.OpenOptions { return &hyperslab.OpenOptions{Untrusted: s.trust} }
 
-func (s *session) location(object string) string {
+func location(place, object string) string {
 	if object == "" {
-		return s.place
+		return place
 	}
-	return s.place + ":" + object
+	return place + ":" + object
 }
 
 // trees calls the functions on files with several arrays.
@@ -225,10 +222,9 @@ func (s *session) variable(v *cf.Variable) {
 // arrays opens arrays in each way and calls all methods of them.
 func (s *session) arrays() {
 	for _, object := range s.objects {
-		a, err := hyperslab.Open(s.ctx, s.location(object), s.options())
+		a, err := hyperslab.Open(s.ctx, location(s.place, object), s.options())
 		s.close("Open", a, err)
-		for c, err := range limited(hyperslab.Chunks(s.ctx, s.location(object), s.options())) {
-			_ = c
+		for _, err := range limited(hyperslab.Chunks(s.ctx, location(s.place, object), s.options())) {
 			s.done("Chunks", err)
 		}
 		if s.content != nil {
@@ -301,8 +297,7 @@ func (s *session) array(a *ndarray.Array) {
 	_ = ndarray.CompareAttrs(attrs, attrs, nil)
 	_, err = a.Storage(s.ctx)
 	s.done("Array.Storage", err)
-	for c, err := range limited(a.StoredChunks(s.ctx)) {
-		_ = c
+	for _, err := range limited(a.StoredChunks(s.ctx)) {
 		s.done("Array.StoredChunks", err)
 	}
 	_, err = a.Uniform(s.ctx)
@@ -359,12 +354,10 @@ func (s *session) elements(a *ndarray.Array) {
 	}
 	_, err = ndarray.ReadAll[float64](s.ctx, a)
 	s.done("ReadAll", err)
-	for row, err := range limited(ndarray.Rows[float64](s.ctx, a, 2)) {
-		_ = row
+	for _, err := range limited(ndarray.Rows[float64](s.ctx, a, 2)) {
 		s.done("Rows", err)
 	}
-	for x, err := range limited(ndarray.Records[struct{ A int32 }](s.ctx, a)) {
-		_ = x
+	for _, err := range limited(ndarray.Records[struct{ A int32 }](s.ctx, a)) {
 		s.done("Records", err)
 	}
 }
@@ -424,7 +417,7 @@ func (s *session) reports() {
 	}
 	if s.trust == nil {
 		for _, operation := range []string{"convert", "repack"} {
-			p, err := plans.New(s.ctx, operation, s.location(s.objects[0]), s.output(".b2nd"), nil)
+			p, err := plans.New(s.ctx, operation, location(s.place, s.objects[0]), s.output(".b2nd"), nil)
 			s.done("plan.New", err)
 			if err == nil && len(p.Stages) > 0 {
 				_, err = p.Work(s.ctx, 0, 0, nil)
@@ -439,8 +432,7 @@ func (s *session) reports() {
 
 // writers calls the functions that change files or copy them without a check, on copies.
 func (s *session) writers() {
-	c, err := hyperslab.CheckCloud(s.ctx, s.place)
-	_ = c
+	_, err := hyperslab.CheckCloud(s.ctx, s.place)
 	s.done("CheckCloud", err)
 	s.done("WriteReferences", hyperslab.WriteReferences(s.ctx, s.output(".json"), s.place, &hyperslab.ReferenceOptions{URL: "https://example.org/x"}))
 	s.done("Repack", hyperslab.Repack(s.ctx, s.output(".h5"), s.place, &hyperslab.RepackOptions{Accept: func(hyperslab.Problem) bool { return true }}))
@@ -461,11 +453,7 @@ func (s *session) writers() {
 		s.done("Draft.Close", d.Close())
 	}
 	for _, object := range s.objects {
-		location := place
-		if object != "" {
-			location += ":" + object
-		}
-		a, err := hyperslab.Open(s.ctx, location, &hyperslab.OpenOptions{Write: true})
+		a, err := hyperslab.Open(s.ctx, location(place, object), &hyperslab.OpenOptions{Write: true})
 		s.done("Open for writing", err)
 		if err == nil {
 			s.change(a)

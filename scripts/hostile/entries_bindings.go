@@ -63,8 +63,7 @@ func (s *session) bindings() {
 	s.done("bcolz.OpenObjects", err)
 	if err == nil {
 		_ = x.Attrs()
-		for b, err := range limited(x.All()) {
-			_ = b
+		for _, err := range limited(x.All()) {
 			s.done("Objects.All", err)
 		}
 		s.done("Objects.Close", x.Close())
@@ -293,12 +292,10 @@ func (s *session) file(f *h5.File) {
 	s.done("File.Creation", err)
 	_, err = f.FreeSections()
 	s.done("File.FreeSections", err)
-	for l, err := range limited(f.Root().Links()) {
-		_ = l
+	for _, err := range limited(f.Root().Links()) {
 		s.done("Group.Links", err)
 	}
-	attrs, err := hdf5.ReadAttrs(s.ctx, f.Root())
-	_ = attrs
+	_, err = hdf5.ReadAttrs(s.ctx, f.Root())
 	s.done("hdf5.ReadAttrs", err)
 	s.done("ddl.Write", ddl.Write(&limitedWriter{left: 1 << 20}, f, nil))
 	for o, err := range limited(f.Root().Visit()) {
@@ -338,8 +335,7 @@ func (s *session) dataset(d *h5.Dataset, path string) {
 		_, err = hdf5.ReferenceAttr(d, a.Name)
 		s.done("hdf5.ReferenceAttr", err)
 	}
-	for c, err := range limited(d.StoredChunks()) {
-		_ = c
+	for _, err := range limited(d.StoredChunks()) {
 		s.done("Dataset.StoredChunks", err)
 	}
 	_, err = chunkio.Fallback(d)

@@ -5,8 +5,9 @@
 // crash is counted; with Verify and Recover; by every public function that reads files, as
 // untrusted and as trusted; as untrusted in a worker; and, for HDF5, in a worker without any check,
 // which shows that there are crashes to contain. The run fails if a child crashes, hangs or exceeds
-// the memory limit, or if a valid file reads differently than in the ordinary way. libhdf5 may end
-// the process of a trusted file. All random choices follow from -seed.
+// the memory limit, if a valid file reads differently than in the ordinary way, or if a public
+// function returns an error without a sentinel. libhdf5 may end the process of a trusted file. All
+// random choices follow from -seed.
 package main
 
 import (

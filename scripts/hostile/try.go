@@ -61,7 +61,7 @@ const (
 	failed    outcome = "error"     // of reading, after the check
 	read      outcome = "read"      // at least one array, completely
 	contained outcome = "contained" // the worker crashed, exceeded a limit or ran out of time
-	wrong     outcome = "wrong"     // a valid file that reads differently than without a check
+	wrong     outcome = "wrong"     // a valid file that reads differently than without a check, or an error without a sentinel
 	crash     outcome = "crash"     // of the program
 	hang      outcome = "hang"
 	library   outcome = "library" // the C library crashed or did not end, in the mode trusted

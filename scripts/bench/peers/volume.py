@@ -3,7 +3,6 @@
 volume.py zarr RAW EDGE CHUNK SHARD OUT                            write RAW, EDGE³ integers, as a sharded Zarr array
 volume.py read LIBRARY OPERATION CACHE LOCATION COUNT BOX...       read it; LOCATION is PATH or PATH:/DATASET
 volume.py rechunk IN OUT                                           the chunks of IN:/counts as larger ones; one run
-volume.py versions                                                 of the libraries that are installed
 
 OPERATION is whole, or boxes: COUNT boxes at random places, which are multiples of the box if it is a whole chunk.
 CACHE is warm, or cold: the pages of the files are dropped from the page cache before each run.
@@ -177,14 +176,6 @@ def rechunk(source, target):
         step = max(wide, (256 << 20) // (rows * d.dtype.itemsize) // wide * wide)
         for at in range(0, columns, step):
             out[:, at : at + step] = d[:, at : at + step]
-
-
-def versions():
-    for library in sorted(OPEN):
-        try:
-            print(library, importlib.metadata.version(library))
-        except importlib.metadata.PackageNotFoundError:
-            print(library, "not installed")
 
 
 if __name__ == "__main__":
