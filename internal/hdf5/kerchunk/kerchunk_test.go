@@ -8,6 +8,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -278,6 +279,52 @@ func TestWriteFiles_embedded(t *testing.T) {
 	for _, name := range []string{"gaps", "packed"} {
 		require.Equal(t, fields, doc.text(t, name+"/.zarray")["dtype"])
 		require.Equal(t, want, doc.bytes(t, name+"/0"))
+	}
+}
+
+// TestWriteFiles_subArrays writes the references of sub-arrays: those that Zarr cannot represent are
+// left out with an error.
+func TestWriteFiles_subArrays(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "x.h5")
+	f, err := h5.Create(file, nil)
+	require.NoError(t, err)
+	text, number := h5.VariableString(h5.UTF8), h5.Int(2, h5.LittleEndian)
+	packed := h5.CompoundOf(h5.Member{Name: "a", Type: &number}, h5.Member{Name: "b", Type: &number})
+	gaps := packed
+	gaps.Members, gaps.Size = slices.Clone(packed.Members), 8
+	gaps.Members[1].Offset = 4
+	for name, d := range map[string]h5.Datatype{
+		"numbers": h5.ArrayOf(number, 2, 3), "packed": h5.ArrayOf(packed, 2),
+		"strings": h5.ArrayOf(text, 2), "nested": h5.ArrayOf(h5.ArrayOf(number, 3), 2), "gaps": h5.ArrayOf(gaps, 2),
+	} {
+		for layout, o := range map[string]*h5.DatasetOptions{
+			"contiguous": {}, "chunked": {ChunkShape: []int64{2}},
+		} {
+			set, err := f.Root().CreateDataset(name+"_"+layout, d, h5.SimpleSpace(4), o)
+			require.NoError(t, err)
+			if d.Plain() {
+				require.NoError(t, set.WriteRegion(make([]byte, 4*d.Size), d, h5.SimpleSpace(4).All()))
+			}
+			require.NoError(t, set.Close())
+		}
+	}
+	require.NoError(t, f.Close())
+	left := make(map[string]string)
+	doc, _ := refer(t, kerchunk.Options{Skip: func(_, path string, err error) {
+		require.ErrorIs(t, err, kerchunk.ErrNotZarr)
+		left[path] = err.Error()
+	}}, file)
+	require.Len(t, left, 6)
+	for _, layout := range []string{"contiguous", "chunked"} {
+		for _, name := range []string{"strings", "nested", "gaps"} {
+			require.Contains(t, left["/"+name+"_"+layout], "elements of ")
+		}
+		z := doc.text(t, "numbers_"+layout+"/.zarray")
+		require.Equal(t, []any{4.0, 2.0, 3.0}, z["shape"])
+		require.Equal(t, "<i2", z["dtype"])
+		z = doc.text(t, "packed_"+layout+"/.zarray")
+		require.Equal(t, []any{4.0, 2.0}, z["shape"])
+		require.Equal(t, []any{[]any{"a", "<i2"}, []any{"b", "<i2"}}, z["dtype"])
 	}
 }
 

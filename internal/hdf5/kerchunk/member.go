@@ -268,7 +268,16 @@ func embedded(d ndarray.DType) (bool, error) {
 		}
 		return true, nil
 	case ndarray.SubArray:
-		return embedded(*d.Base)
+		embed, err := embedded(*d.Base)
+		switch d.Base.Kind {
+		case ndarray.String, ndarray.Reference, ndarray.SubArray:
+			return false, notZarr(d)
+		case ndarray.Struct:
+			if embed { // encode does not remove the gaps
+				return false, notZarr(d)
+			}
+		}
+		return embed, err
 	case ndarray.Int, ndarray.Uint, ndarray.Float:
 		_, err := zarrType(d)
 		return d.Tag != "", err
@@ -319,10 +328,13 @@ func zarrType(d ndarray.DType) (any, error) {
 		ok = false
 	}
 	if !ok {
-		return nil, fmt.Errorf("%w: elements of %v", ErrNotZarr, d)
+		return nil, notZarr(d)
 	}
 	return d.NumPy().String(), nil
 }
+
+// notZarr returns the error for elements that Zarr cannot represent.
+func notZarr(d ndarray.DType) error { return fmt.Errorf("%w: elements of %v", ErrNotZarr, d) }
 
 // structType returns the list of the names and types of fields.
 func structType(d ndarray.DType) (any, error) {
