@@ -55,7 +55,7 @@ func newFiles(ctx context.Context, operation, list, dst string, command []string
 	}
 	switch {
 	case !slices.Contains(fileOperations, operation):
-		return nil, fmt.Errorf("%w: operation %q of many files", ndarray.ErrParam, operation)
+		return nil, fmt.Errorf("%w: operation of many files: got %q, want one of %q", ndarray.ErrParam, operation, fileOperations)
 	case urlfile.IsURL(dst) || urlfile.IsURL(list):
 		return nil, fmt.Errorf("%w: a plan of many files with URLs; list and targets must be in a file system", errors.ErrUnsupported)
 	case o.ShardBytes < 0 || o.Memory < 0 || o.Workers < 0:
@@ -144,7 +144,7 @@ func (p *Plan) checkFiles() error {
 	}
 	switch {
 	case !slices.Contains(fileOperations, p.Operation):
-		return fmt.Errorf("%w: operation of many files: got %q", ErrPlan, p.Operation)
+		return fmt.Errorf("%w: operation of many files: got %q, want one of %q", ErrPlan, p.Operation, fileOperations)
 	case n < 1, len(p.Stages) != 1, len(p.Command) == 0, p.Target.Format != filesFormat:
 		return fmt.Errorf("%w: got %d files, %d stages, the command %q and a target of format %q, want at least one file, one stage, a command and %q",
 			ErrPlan, n, len(p.Stages), p.Command, p.Target.Format, filesFormat)
@@ -152,8 +152,12 @@ func (p *Plan) checkFiles() error {
 		return fmt.Errorf("%w: limits: got %d workers and %d bytes, want at least 1", ErrPlan, p.Workers, p.Memory)
 	}
 	s := p.Stages[0]
-	if len(s.Shard) != 1 || s.Shard[0] < 1 || (n-1)/s.Shard[0]+1 != s.Shards || int64(len(p.Source.Offsets)) != s.Shards {
-		return fmt.Errorf("%w: got %d shards of %v and %d offsets for %d files", ErrPlan, s.Shards, s.Shard, len(p.Source.Offsets), n)
+	if len(s.Shard) != 1 || s.Shard[0] < 1 {
+		return fmt.Errorf("%w: files of a shard: got %v, want one number of at least 1", ErrPlan, s.Shard)
+	}
+	if want := (n-1)/s.Shard[0] + 1; s.Shards != want || int64(len(p.Source.Offsets)) != want {
+		return fmt.Errorf("%w: %d files in shards of %d: got %d shards and %d offsets, want %d of each", ErrPlan, n, s.Shard[0], s.Shards,
+			len(p.Source.Offsets), want)
 	}
 	if p.Source.Offsets[0] != 0 || !slices.IsSorted(p.Source.Offsets) || p.Source.Offsets[s.Shards-1] > p.Source.Stored {
 		return fmt.Errorf("%w: offsets of shards are not in ascending order within %d bytes", ErrPlan, p.Source.Stored)
@@ -161,25 +165,21 @@ func (p *Plan) checkFiles() error {
 	return nil
 }
 
-// lines returns the lines of a shard. It returns ErrSource if the list is not the one of the plan.
-func (p *Plan) lines(ctx context.Context, shard int64) (lines []byte, err error) {
+// openList opens the list of files. It returns ErrSource if the list is not the one of the plan.
+func (p *Plan) openList(ctx context.Context) (list *os.File, err error) {
 	f, err := os.Open(p.Source.Location)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, f.Close()) }()
-	first, end := p.Source.Offsets[shard], p.Source.Stored
-	if shard+1 < int64(len(p.Source.Offsets)) {
-		end = p.Source.Offsets[shard+1]
-	}
-	h, buf, at := sha256.New(), make([]byte, 1<<18), int64(0)
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, f.Close())
+		}
+	}()
+	h, buf := sha256.New(), make([]byte, 1<<18)
 	for {
 		n, err := f.Read(buf)
 		h.Write(buf[:n])
-		if low, high := max(first-at, 0), min(end-at, int64(n)); low < high {
-			lines = append(lines, buf[low:high]...)
-		}
-		at += int64(n)
 		if errors.Is(err, io.EOF) {
 			break
 		}
@@ -189,6 +189,19 @@ func (p *Plan) lines(ctx context.Context, shard int64) (lines []byte, err error)
 	}
 	if got := hex.EncodeToString(h.Sum(nil)); got != p.Source.Digest {
 		return nil, fmt.Errorf("%w: SHA-256 of %s: got %s, want %s", ErrSource, p.Source.Location, got, p.Source.Digest)
+	}
+	return f, nil
+}
+
+// lines returns the lines of a shard in the list that openList opened.
+func (p *Plan) lines(list *os.File, shard int64) ([]byte, error) {
+	first, end := p.Source.Offsets[shard], p.Source.Stored
+	if shard+1 < int64(len(p.Source.Offsets)) {
+		end = p.Source.Offsets[shard+1]
+	}
+	lines, err := io.ReadAll(io.NewSectionReader(list, first, end-first))
+	if err != nil {
+		return nil, err
 	}
 	want := p.Stages[0].region(p.Source.Shape, shard).Shape[0]
 	if n := int64(bytes.Count(lines, []byte{'\n'})); n != want {
@@ -202,8 +215,12 @@ func (p *Plan) workFiles(ctx context.Context, s store, r *receipt, o *WorkOption
 	if o.Files == nil {
 		return fmt.Errorf("%w: a plan of many files in a program without WorkOptions.Files; hyperslab work does it", errors.ErrUnsupported)
 	}
-	lines, err := p.lines(ctx, r.Shard)
+	list, err := p.openList(ctx)
 	if err != nil {
+		return err
+	}
+	lines, err := p.lines(list, r.Shard)
+	if err := errors.Join(err, list.Close()); err != nil {
 		return err
 	}
 	name := partName(r.Stage, r.Shard) + attempt()
@@ -222,19 +239,24 @@ func (p *Plan) workFiles(ctx context.Context, s store, r *receipt, o *WorkOption
 }
 
 // commitFiles publishes the files of all shards, one shard after the other.
-func (p *Plan) commitFiles(ctx context.Context, s store, o *WorkOptions) error {
+func (p *Plan) commitFiles(ctx context.Context, s store, o *WorkOptions) (err error) {
 	if o.Publish == nil {
 		return fmt.Errorf("%w: a plan of many files in a program without WorkOptions.Publish; hyperslab commit does it", errors.ErrUnsupported)
 	}
 	if err := p.complete(ctx, s); err != nil {
 		return err
 	}
+	list, err := p.openList(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, list.Close()) }()
 	for shard := range p.Stages[0].Shards {
 		r, err := p.receipt(ctx, s, 1, shard)
 		if err != nil {
 			return err
 		}
-		lines, err := p.lines(ctx, shard)
+		lines, err := p.lines(list, shard)
 		if err != nil {
 			return err
 		}

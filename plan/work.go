@@ -26,10 +26,10 @@ type WorkOptions struct {
 	// type changed: by Work for a shard that it did, by Commit for all. Nil: it is not called.
 	Changed func(rounded, clipped int64)
 
-	// Files processes the files that lines of the list of a plan of many files describe. It writes
-	// the targets to the directory dir and returns a JSON document about them. Publish moves them
-	// from dir to their places. It is called for each shard, also again after a Commit that was
-	// stopped.
+	// Files processes the files of some lines of the list of a plan of many files. Files writes the
+	// targets to the directory dir and returns a JSON document about the targets. Publish moves the
+	// targets from dir to their final locations. Commit calls Publish once for each shard. A Commit
+	// after one that was stopped calls Publish for all shards again.
 	Files   func(ctx context.Context, lines []byte, dir string) (json.RawMessage, error)
 	Publish func(ctx context.Context, lines []byte, dir string, result json.RawMessage) error
 }
