@@ -17,8 +17,9 @@
 // This directory is a module of its own, so that the dependencies of Beam do not become those of
 // programs that use the other packages.
 //
-// The program hyperslab does the shards of a plan of many files, and its commit. The flag --program
-// names it; each worker needs it, and the list of files, under the same name.
+// The program hyperslab does the shards and the commit of a plan of many files, because the
+// conversion of a file is not part of package plan. The flag --program is the name of the program.
+// Each worker must find the program and the list of files under the same names.
 //
 // # Memory
 //
