@@ -11,12 +11,10 @@ import (
 
 	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/shell"
-	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/term"
 	"github.com/hyperslab/hyperslab/internal/location/locate"
 	"github.com/hyperslab/hyperslab/internal/tree/numberview"
 	"github.com/hyperslab/hyperslab/internal/tree/textview"
 	"github.com/hyperslab/hyperslab/ndarray"
-	"github.com/hyperslab/hyperslab/remote"
 )
 
 // typeFlags are the flags of the element type.
@@ -103,10 +101,8 @@ func (f *typeFlags) check() error {
 
 // text returns the type of elements that are stored without one, "" without such a type.
 func (f *typeFlags) text() string {
-	for _, r := range f.rules {
-		if r.pattern == "" {
-			return r.dtype.String()
-		}
+	if dtype := f.untyped(); dtype != nil {
+		return dtype.String()
 	}
 	return ""
 }
@@ -166,9 +162,6 @@ func (j *ConvertJob) reportChanged(list ...*numberview.Conversion) (rounded, cli
 		*rounded += shell.JSONInt(r)
 		*clipped += shell.JSONInt(l)
 	}
-	if *rounded+*clipped > 0 {
-		j.Note("%s %s: elements that --dtype changed: %d rounded, %d clipped", j.Talk.Notice("hyperslab "+j.Command+":"),
-			term.Safe(remote.Redact(j.Source)), *rounded, *clipped)
-	}
+	j.NoteChanged(j.Command, j.Source, *rounded, *clipped)
 	return rounded, clipped
 }

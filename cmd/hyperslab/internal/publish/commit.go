@@ -71,10 +71,7 @@ func (j *commitJob) run(cmd *cobra.Command, file string) error {
 		return err
 	}
 	m.Finish()
-	if j.rounded+j.clipped > 0 {
-		j.Note("%s %s: elements that --dtype changed: %d rounded, %d clipped", j.Talk.Notice("hyperslab commit:"), term.Safe(p.Source.Location),
-			j.rounded, j.clipped)
-	}
+	j.NoteChanged("commit", p.Source.Location, j.rounded, j.clipped)
 	j.typed = p.Target.DType != ""
 	if !j.quiet {
 		j.Note("%s %s written", term.Safe(p.Target.Location), p.Target.Format)

@@ -39,10 +39,10 @@ datatypes and so on. It runs none of the readers.
   not known         FILE has features, or two together, that no passed vector has
   right             vectors with each pair of the features pass
 
-VECTOR proves the result, and crosscheck emit writes it. A result is "possible" if the
-reader passes other vectors with the same features, because it depends on values, or if
-fewer than 5 vectors have both features. Next to "not known" VECTOR fails with FEATURES,
-but differs from FILE in other features.
+VECTOR is a vector with this result; crosscheck emit writes it. A result is "possible"
+if the reader passes other vectors with the same features, because it depends on values,
+or if fewer than 5 vectors have both features. Next to "not known" VECTOR fails with
+FEATURES, but differs from FILE in other features.
 
 Elements and attributes of HDF5 files are judged apart; KINDS lists the kinds of objects
 that a reader reads. Other kinds do not count.

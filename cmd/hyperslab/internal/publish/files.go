@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -29,7 +30,7 @@ var fileCommands = map[string]string{"convert": "convert", "repack": "repack", "
 const listExt = ".files"
 
 // ownFlags are the flags of plan that are not flags of the command of the plan.
-var ownFlags = []string{"json", "output", "jobs", "memory", "compact", "shard-bytes"}
+var ownFlags = []string{"json", "output", "jobs", "compact", "shard-bytes"}
 
 // sourceFlags are the flags that select the sources of a plan. The command of a shard has none of
 // them.
@@ -46,9 +47,9 @@ func (j *planJob) planFiles(cmd *cobra.Command, args []string, more ...string) (
 	if j.out == "" {
 		return shell.Usagef("a plan of many files consists of PLAN and PLAN%s: -o PLAN is required", listExt)
 	}
-	bytes, err := term.ParseBytes(j.shard)
-	if err != nil || bytes < 1 {
-		return shell.Usagef("--shard-bytes %s: want at least one byte", j.shard)
+	bytes, err := j.shardBytes()
+	if err != nil {
+		return err
 	}
 	if _, err := j.convert.Job.Check(); err != nil {
 		return err
@@ -75,7 +76,7 @@ func (j *planJob) planFiles(cmd *cobra.Command, args []string, more ...string) (
 		return err
 	}
 	files := &shell.FilePlan{List: f}
-	if err := errors.Join((&planRunner{j.App}).runFiles(cmd, slices.Concat([]string{command}, flags, more), sources, files), f.Close()); err != nil {
+	if err := errors.Join(runFiles(j.App, cmd, slices.Concat([]string{command}, flags, more), sources, files), f.Close()); err != nil {
 		return err
 	}
 	if files.Totals.Done == 0 {
@@ -83,7 +84,7 @@ func (j *planJob) planFiles(cmd *cobra.Command, args []string, more ...string) (
 		return nil
 	}
 	kept := slices.DeleteFunc(slices.Clone(flags), func(flag string) bool {
-		name, _, _ := cutFlag(flag)
+		name, _, _ := strings.Cut(strings.TrimPrefix(flag, "--"), "=")
 		return slices.Contains(sourceFlags, name)
 	})
 	if err := out.Commit(); err != nil {
@@ -93,7 +94,7 @@ func (j *planJob) planFiles(cmd *cobra.Command, args []string, more ...string) (
 		ShardBytes: bytes, Memory: j.convert.Job.Limit, Workers: j.convert.Job.Jobs,
 	})
 	if err == nil {
-		err = j.write(ctx, p, j.out)
+		err = j.write(ctx, p)
 	}
 	if err != nil {
 		return errors.Join(err, os.Remove(list))
@@ -106,16 +107,6 @@ func (j *planJob) planFiles(cmd *cobra.Command, args []string, more ...string) (
 	return nil
 }
 
-// cutFlag divides --name=value.
-func cutFlag(flag string) (name, value string, ok bool) {
-	for i := range flag {
-		if flag[i] == '=' {
-			return flag[2:i], flag[i+1:], true
-		}
-	}
-	return flag[2:], "", false
-}
-
 // flags returns the flags of a command that were given to plan.
 func (j *planJob) flags(cmd *cobra.Command, command string) (flags []string, err error) {
 	sub, _, err := cmd.Root().Find([]string{command})
@@ -124,7 +115,7 @@ func (j *planJob) flags(cmd *cobra.Command, command string) (flags []string, err
 	}
 	cmd.Flags().Visit(func(f *pflag.Flag) {
 		switch {
-		case slices.Contains(ownFlags, f.Name) && f.Name != "memory", cmd.Root().PersistentFlags().Lookup(f.Name) != nil:
+		case slices.Contains(ownFlags, f.Name), cmd.Root().PersistentFlags().Lookup(f.Name) != nil:
 		case sub.Flags().Lookup(f.Name) == nil:
 			err = errors.Join(err, shell.Usagef("--%s does not apply to a plan of files for %s", f.Name, command))
 		default:
@@ -140,11 +131,8 @@ func (j *planJob) flags(cmd *cobra.Command, command string) (flags []string, err
 	return flags, err
 }
 
-// planRunner runs the command of a plan of many files.
-type planRunner struct{ *shell.App }
-
 // runFiles runs a command with its flags for a plan of many files.
-func (j *planRunner) runFiles(cmd *cobra.Command, command, sources []string, files *shell.FilePlan) error {
+func runFiles(a *shell.App, cmd *cobra.Command, command, sources []string, files *shell.FilePlan) error {
 	sub, _, err := cmd.Root().Find(command[:1])
 	if err != nil {
 		return err
@@ -153,8 +141,8 @@ func (j *planRunner) runFiles(cmd *cobra.Command, command, sources []string, fil
 		return err
 	}
 	sub.SetContext(cmd.Context())
-	j.FilePlan = files
-	defer func() { j.FilePlan = nil }()
+	a.FilePlan = files
+	defer func() { a.FilePlan = nil }()
 	return sub.RunE(sub, sources)
 }
 
@@ -172,7 +160,7 @@ func (j *workJob) workFiles(p *plan.Plan) func(ctx context.Context, lines []byte
 				command = append(command, "--"+name+"="+value)
 			}
 		}
-		if err := (&planRunner{j.App}).runFiles(j.cmd, command, nil, files); err != nil {
+		if err := runFiles(j.App, j.cmd, command, nil, files); err != nil {
 			return nil, err
 		}
 		return json.Marshal(files.Result)

@@ -87,14 +87,11 @@ has two stages, and all shards of the first one must be done before the second b
 				j.batch.Into, args = args[2], args[:2]
 				return j.planFiles(cmd, args, "--recursive", "--into="+j.batch.Into)
 			}
-			if err := j.batch.Check(cmd); err != nil {
+			if err := j.batch.CheckOne(cmd); err != nil {
 				return err
 			}
 			if j.batch.Into != "" {
 				return j.planFiles(cmd, args)
-			}
-			if j.batch.Many() {
-				return shell.Usagef("-r and --files-from name many sources: --into DIR is required")
 			}
 			j.convert.Source, j.convert.Target = args[1], args[2]
 			return j.run(cmd.Context(), args[0])
@@ -140,9 +137,9 @@ func (j *planJob) run(ctx context.Context, operation string) error {
 	if c.Job.Jobs < 1 {
 		return shell.Usagef("-j %d: want 1 or more workers", c.Job.Jobs)
 	}
-	bytes, err := term.ParseBytes(j.shard)
-	if err != nil || bytes < 1 {
-		return shell.Usagef("--shard-bytes %s: want at least one byte", j.shard)
+	bytes, err := j.shardBytes()
+	if err != nil {
+		return err
 	}
 	j.Access.Dtype = c.Untyped()
 	options := &plan.Options{ShardBytes: bytes, Memory: c.Job.Limit, Workers: c.Job.Jobs, Sparse: c.Sparse, Compact: j.compact,
@@ -160,24 +157,33 @@ func (j *planJob) run(ctx context.Context, operation string) error {
 	if err != nil {
 		return err
 	}
-	return j.write(ctx, p, j.out)
+	return j.write(ctx, p)
 }
 
-// write writes a plan to a file or to standard output.
-func (j *planJob) write(ctx context.Context, p *plan.Plan, out string) error {
+// shardBytes returns the value of --shard-bytes.
+func (j *planJob) shardBytes() (int64, error) {
+	bytes, err := term.ParseBytes(j.shard)
+	if err != nil || bytes < 1 {
+		return 0, shell.Usagef("--shard-bytes %s: want at least one byte", j.shard)
+	}
+	return bytes, nil
+}
+
+// write writes a plan to the file of -o or to standard output.
+func (j *planJob) write(ctx context.Context, p *plan.Plan) error {
 	b, err := p.Encode()
 	if err != nil {
 		return err
 	}
-	if out != "" {
-		err = shell.Written(ctx, out, false, func(file string) error { return os.WriteFile(file, append(b, '\n'), 0o666) })
+	if j.out != "" {
+		err = shell.Written(ctx, j.out, false, func(file string) error { return os.WriteFile(file, append(b, '\n'), 0o666) })
 	}
 	switch {
 	case err != nil:
 		return err
 	case j.json:
 		return j.WriteJSON(j.Stdout, p)
-	case out == "":
+	case j.out == "":
 		_, err = fmt.Fprintf(j.Stdout, "%s\n", b)
 		return err
 	}

@@ -73,9 +73,6 @@ func (b *BatchFlags) CheckOne(cmd *cobra.Command) error {
 	return err
 }
 
-// Recursive sets -r.
-func (b *BatchFlags) Recursive() { b.recursive = true }
-
 // Many reports whether the flags name sources in addition to the arguments.
 func (b *BatchFlags) Many() bool { return b.list != "" || b.recursive }
 

@@ -104,6 +104,18 @@ func (s fileState) same(t fileState) bool {
 	return s.Size == t.Size && s.Time == t.Time
 }
 
+// String implements fmt.Stringer.
+func (s fileState) String() string {
+	text := fmt.Sprintf("%d bytes of time %d", s.Size, s.Time)
+	if s.Tag != "" {
+		text += " with ETag " + s.Tag
+	}
+	if s.Digest != "" {
+		text += " with SHA-256 " + s.Digest
+	}
+	return text
+}
+
 // fileName is a name that is kept also if it is not UTF-8.
 type fileName string
 

@@ -13,6 +13,7 @@ import (
 	"hash/maphash"
 	"io"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 
@@ -53,25 +54,24 @@ type FileResult struct {
 // claims contains the targets of sources, as hashes, because there can be millions.
 type claims struct {
 	seed maphash.Seed
-	seen map[uint64]int
+	seen map[uint64]int64 // offsets of lines of the list
 }
 
-func newClaims() *claims { return &claims{maphash.MakeSeed(), make(map[uint64]int)} }
+func newClaims() *claims { return &claims{maphash.MakeSeed(), make(map[uint64]int64)} }
 
-// claim records that source i has a target. It returns the source that has it already, if its hash
-// is equal.
-func (c *claims) claim(target string, i int) (before int, ok bool) {
+// claim records a target and the offset of its line, unless a target with the same hash is
+// recorded.
+func (c *claims) claim(target string, offset int64) {
 	h := maphash.String(c.seed, target)
-	if before, ok = c.seen[h]; !ok {
-		c.seen[h] = i
+	if _, ok := c.seen[h]; !ok {
+		c.seen[h] = offset
 	}
-	return before, ok
 }
 
-// owner returns the source that has a target, if its hash is equal.
-func (c *claims) owner(target string) (i int, ok bool) {
-	i, ok = c.seen[maphash.String(c.seed, target)]
-	return i, ok
+// owner returns the offset of the line of a target that has the same hash.
+func (c *claims) owner(target string) (offset int64, ok bool) {
+	offset, ok = c.seen[maphash.String(c.seed, target)]
+	return offset, ok
 }
 
 // errStop ends the reading of a list.
@@ -79,7 +79,7 @@ var errStop = errors.New("stop")
 
 // list writes a line for each source that is to be processed. It keeps none of them in memory.
 func (r *into) list(ctx context.Context, stdin io.Reader, args []string) error {
-	p, taken, count := r.app.FilePlan, newClaims(), 0
+	p, taken, offset := r.app.FilePlan, newClaims(), int64(0)
 	out := bufio.NewWriterSize(p.List, 1<<16)
 	var problems []error
 	err := r.Flags.each(ctx, r.app, stdin, args, func(s Source) error {
@@ -98,18 +98,18 @@ func (r *into) list(ctx context.Context, stdin io.Reader, args []string) error {
 		switch {
 		case x.Err != nil:
 			x.Status = StatusFailed
-			if problems = append(problems, x.Err); !r.Flags.keep && len(problems) == mostProblems {
-				return errStop
-			}
 			if r.Flags.keep {
 				r.app.complain(r.cmd, x.Err)
+			} else if problems = append(problems, x.Err); len(problems) == mostProblems {
+				return errStop
 			}
 		case x.Status == StatusDone:
-			taken.claim(x.file, count)
-			count++
-			if err := r.writeLine(out, x); err != nil {
+			taken.claim(x.file, offset)
+			n, err := r.writeLine(out, x)
+			if err != nil {
 				return err
 			}
+			offset += int64(n)
 		}
 		r.totals.count(x.Status)
 		return nil
@@ -120,7 +120,7 @@ func (r *into) list(ctx context.Context, stdin io.Reader, args []string) error {
 	if err := out.Flush(); err != nil {
 		return err
 	}
-	if len(problems) > 0 && !r.Flags.keep {
+	if len(problems) > 0 {
 		return listProblems(problems)
 	}
 	p.Totals = r.totals
@@ -130,37 +130,34 @@ func (r *into) list(ctx context.Context, stdin io.Reader, args []string) error {
 // mostProblems is the number of conflicts after which no more sources are listed.
 const mostProblems = 1000
 
-// writeLine writes the line of a source.
-func (r *into) writeLine(out io.Writer, x *item) error {
+// writeLine writes the line of a source. It returns the number of bytes.
+func (r *into) writeLine(out io.Writer, x *item) (int, error) {
 	rel := relativeTo(r.Flags.Into, x.file)
 	line, err := json.Marshal(plannedFile{
 		Bytes: x.size, Name: fileName(x.Source), Address: fileName(rel + x.Target[len(x.file):]), doneRecord: x.record,
 	})
-	if err == nil {
-		_, err = out.Write(append(line, '\n'))
+	if err != nil {
+		return 0, err
 	}
-	return err
+	return out.Write(append(line, '\n'))
 }
 
-// taken sets the error of an item whose target another source of the list has.
-func (r *into) taken(out *bufio.Writer, x *item, before int) error {
+// taken sets the error of an item whose target another source of the list has. before is the offset
+// of the line of that source.
+func (r *into) taken(out *bufio.Writer, x *item, before int64) error {
 	if err := out.Flush(); err != nil {
 		return err
 	}
-	at := 0
-	err := eachPlanned(r.app.FilePlan.List, func(f *plannedFile) error {
-		if at == before {
-			switch {
-			case f.Target != x.record.Target: // equal hashes
-			case f.Source == x.record.Source:
-				x.Status = StatusSkipped // named twice
-			default:
-				x.Err = conflict(x.file, string(f.Name), x.Source)
-			}
-			return errStop
+	list := io.NewSectionReader(r.app.FilePlan.List, before, math.MaxInt64-before)
+	err := eachLine(bufio.NewReader(list), func(f *plannedFile) error {
+		switch {
+		case f.Target != x.record.Target: // equal hashes
+		case f.Source == x.record.Source:
+			x.Status = StatusSkipped // named twice
+		default:
+			x.Err = conflict(x.file, string(f.Name), x.Source)
 		}
-		at++
-		return nil
+		return errStop
 	})
 	if errors.Is(err, errStop) {
 		return nil
@@ -171,7 +168,7 @@ func (r *into) taken(out *bufio.Writer, x *item, before int) error {
 // listNested returns an error for targets inside of other ones.
 func (r *into) listNested(ctx context.Context, taken *claims) error {
 	var problems []error
-	err := eachPlanned(r.app.FilePlan.List, func(f *plannedFile) error {
+	err := eachPlanned(r.app.FilePlan.List.Name(), func(f *plannedFile) error {
 		for dir := filepath.Dir(string(f.Target)); dir != "."; dir = filepath.Dir(dir) {
 			if _, inside := taken.owner(filepath.Join(r.Flags.Into, dir)); inside {
 				problems = append(problems, Usagef("the target %s of %s is inside of another target", filepath.Join(r.Flags.Into, string(f.Target)), f.Name))
@@ -188,9 +185,9 @@ func (r *into) listNested(ctx context.Context, taken *claims) error {
 	return err
 }
 
-// eachPlanned calls f for each complete line of a list. The file of the list is then at its end.
-func eachPlanned(list *os.File, f func(p *plannedFile) error) error {
-	in, err := os.Open(list.Name())
+// eachPlanned calls f for each complete line of the list in a file.
+func eachPlanned(list string, f func(p *plannedFile) error) error {
+	in, err := os.Open(list)
 	if err != nil {
 		return err
 	}
@@ -260,7 +257,7 @@ func (r *into) writePart(ctx context.Context, x *item, w *Work) (value any, err 
 		now, err = stateOf(source, x.record.State.Digest != "")
 	}
 	if err == nil && !now.same(x.record.State) {
-		err = fmt.Errorf("%w: got %d bytes of time %d, want %d of %d", plan.ErrSource, now.Size, now.Time, x.record.State.Size, x.record.State.Time)
+		err = fmt.Errorf("%w: got %v, want %v", plan.ErrSource, now, x.record.State)
 	}
 	if err != nil {
 		return nil, ndarray.Wrap("open", source, err)
@@ -325,12 +322,7 @@ func (p *Publisher) Complete(ctx context.Context, list string) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	f, err := os.Open(list)
-	if err != nil {
-		return false, err
-	}
-	defer f.Close()
-	err = eachLine(bufio.NewReaderSize(f, 1<<16), func(x *plannedFile) error {
+	err = eachPlanned(list, func(x *plannedFile) error {
 		target, err := stateOf(filepath.Join(p.dir, string(x.Target)), false)
 		if err != nil || !done.judge(&x.doneRecord, target).done {
 			return errStop
@@ -362,8 +354,11 @@ func (p *Publisher) Publish(ctx context.Context, lines []byte, from string, resu
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		if i >= len(results) || results[i].Target != f.Target {
-			return fmt.Errorf("%w: the results do not belong to the files", plan.ErrReceipt)
+		if i >= len(results) {
+			return fmt.Errorf("%w: results: got %d, want one for file %d, %q", plan.ErrReceipt, len(results), i, f.Target)
+		}
+		if results[i].Target != f.Target {
+			return fmt.Errorf("%w: target of result %d of %d: got %q, want %q", plan.ErrReceipt, i, len(results), results[i].Target, f.Target)
 		}
 		x := &results[i]
 		i++

@@ -346,7 +346,7 @@ func (r *into) all(ctx context.Context) error {
 	return w.result(ctx)
 }
 
-// finishedItem is an item with the messages about it, and what its work wrote to standard output.
+// finishedItem is an item with its messages and the standard output of its work.
 type finishedItem struct {
 	*item
 	at               int

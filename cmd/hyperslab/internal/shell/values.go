@@ -8,8 +8,10 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/term"
 	"github.com/hyperslab/hyperslab/internal/elements/jsonform"
 	"github.com/hyperslab/hyperslab/ndarray"
+	"github.com/hyperslab/hyperslab/remote"
 )
 
 // ElementJSON returns the JSON value of one element, in native byte order.
@@ -19,6 +21,14 @@ func ElementJSON(d ndarray.DType, b []byte) json.RawMessage {
 
 // valueJSON returns a value as nested arrays, a scalar as itself, null as null.
 func valueJSON(v ndarray.Value) json.RawMessage { return jsonform.Document.AppendValue(nil, v) }
+
+// NoteChanged reports the numbers of elements of a source that --dtype changed, unless both are 0.
+func (a *App) NoteChanged(command, source string, rounded, clipped JSONInt) {
+	if rounded+clipped > 0 {
+		a.Note("%s %s: elements that --dtype changed: %d rounded, %d clipped", a.Talk.Notice("hyperslab "+command+":"),
+			term.Safe(remote.Redact(source)), rounded, clipped)
+	}
+}
 
 // Shorten truncates a text to most characters.
 func Shorten(s string, most int) string {
