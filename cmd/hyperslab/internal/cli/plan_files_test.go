@@ -108,6 +108,28 @@ func TestPlan_files(t *testing.T) {
 		}
 		require.Equal(t, []string{"a.b2z", "d.b2z"}, filesBelow(t, "kept"))
 	})
+	t.Run("unreadable objects", func(t *testing.T) {
+		b, err := os.ReadFile(unreadable(t))
+		require.NoError(t, err)
+		require.NoError(t, os.Mkdir("partly", 0o777))
+		put(t, "partly/a.h5", b)
+		for operation, flags := range map[string][]string{
+			"repack": {"--skip-unreadable"}, "convert": {"--skip-unreadable", "--format", "hdf5", "--exclude", "old"},
+		} {
+			args := append([]string{operation, "-r", "partly", "--into", "whole-" + operation}, flags...)
+			_, stderr, code := run(args...)
+			require.Equal(t, 3, code, stderr)
+			args[4] = "by-plan-" + operation
+			must(t, strings.Join(append(append([]string{"plan"}, args...), "-o", operation+"-partly.json"), " "))
+			_, stderr, code = run("work", operation+"-partly.json", "--all", "-j", "1")
+			require.Zero(t, code, stderr)
+			require.Contains(t, stderr, "/g/bad")
+			_, stderr, code = run("commit", operation+"-partly.json")
+			require.Equal(t, 3, code, stderr)
+			require.Contains(t, stderr, "1 source written to by-plan-"+operation+", objects of 1 left out")
+			require.Equal(t, filesBelow(t, args[4]), filesBelow(t, "whole-"+operation))
+		}
+	})
 	t.Run("changed list", func(t *testing.T) {
 		must(t, "plan convert in other --format b2z -o l.json")
 		b, err := os.ReadFile("l.json.files")

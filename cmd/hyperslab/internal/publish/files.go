@@ -187,8 +187,12 @@ func (j *commitJob) commitFiles(cmd *cobra.Command, p *plan.Plan) (err error) {
 	if out.Totals.Failed > 0 {
 		return &shell.ExitError{Code: shell.ExitPartly, Err: shell.SummaryError(fmt.Sprintf("%d of %s failed", out.Totals.Failed, all))}
 	}
-	if !j.quiet {
-		j.Note("%s written to %s", all, term.Safe(p.Target.Location))
+	left := ""
+	if out.Partly > 0 {
+		left, err = fmt.Sprintf(", objects of %d left out", out.Partly), &shell.ExitError{Code: shell.ExitPartly}
 	}
-	return nil
+	if !j.quiet {
+		j.Note("%s written to %s%s", all, term.Safe(p.Target.Location), left)
+	}
+	return err
 }

@@ -299,6 +299,7 @@ type Publisher struct {
 	dir    string
 	done   *doneFile
 	Totals Totals
+	Partly int64 // done sources of which objects were left out
 }
 
 // NewPublisher returns a publisher of targets to a directory. Another run waits from the first
@@ -374,6 +375,9 @@ func (p *Publisher) Publish(ctx context.Context, lines []byte, from string, resu
 			return err
 		default:
 			p.Totals.Done++
+			if x.Partly {
+				p.Partly++
+			}
 		}
 		return nil
 	})
