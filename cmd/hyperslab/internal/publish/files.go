@@ -3,6 +3,7 @@
 package publish
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -155,7 +156,7 @@ func (j *workJob) workFiles(p *plan.Plan) func(ctx context.Context, lines []byte
 		if err != nil {
 			return nil, err
 		}
-		for name, value := range map[string]string{"quiet": "true", "progress": term.ProgressNone, "jobs": strconv.Itoa(p.Workers)} {
+		for name, value := range map[string]string{"quiet": "true", "progress": term.ProgressNone, "jobs": strconv.Itoa(cmp.Or(j.jobs, p.Workers))} {
 			if sub.Flags().Lookup(name) != nil {
 				command = append(command, "--"+name+"="+value)
 			}
