@@ -221,7 +221,7 @@ func (a *Array) WriteStrings(ctx context.Context, src []string, r Region) error 
 		}
 		for i, s := range src {
 			if err := a.m().DType.checkElement(s); err != nil {
-				return errs.Mark(fmt.Errorf("element %v: %w", coordinates(r, i), err), ErrValue)
+				return errs.Mark(fmt.Errorf("element %v: %w", grid.Box(r).Index(int64(i)), err), ErrValue)
 			}
 		}
 		return w.WriteStrings(ctx, src, r)

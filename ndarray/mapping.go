@@ -324,7 +324,7 @@ func readMapped[T any](ctx context.Context, a *Array, dst []T, r Region, m mappi
 				b = raw[i*d.Size:][:d.Size]
 			}
 			if err := c.Item.Decode(nil, b, unsafe.Pointer(&dst[i])); err != nil {
-				return a.wrap("read", fmt.Errorf("element %v: %w", coordinates(part, i), err))
+				return a.wrap("read", fmt.Errorf("element %v: %w", grid.Box(part).Index(int64(i)), err))
 			}
 		}
 		dst = dst[n:]
@@ -351,7 +351,7 @@ func writeMapped[T any](ctx context.Context, a *Array, src []T, r Region, m mapp
 	if err := a.checkCount(len(src), r); err != nil {
 		return a.wrap("write", err)
 	}
-	data, strs, err := encodeMapped(a.m().DType, src, m, func(i int) any { return coordinates(r, i) })
+	data, strs, err := encodeMapped(a.m().DType, src, m, func(i int) any { return grid.Box(r).Index(int64(i)) })
 	if err != nil {
 		return a.wrap("write", err)
 	}

@@ -207,7 +207,7 @@ func (c *cutter) decodesAlong(axis int, unit int64) float64 {
 	n, chunk := c.shape[axis], c.cover[axis]
 	borders := func(step int64) int64 { return grid.DivUp(n, step) - 1 }
 	shared := int64(0)
-	if both, ok := grid.Product([]int64{unit / gcd(unit, chunk), chunk}); ok {
+	if both, ok := grid.Product([]int64{unit / grid.GCD(unit, chunk), chunk}); ok {
 		shared = borders(both)
 	}
 	pieces := borders(unit) + borders(chunk) - shared + 1
@@ -266,7 +266,7 @@ func (c *cutter) larger(axis int, n int64) []int64 {
 			out = append(out, grid.RoundUp(grid.DivUp(end, fewer), step, end))
 		}
 	}
-	if both, ok := grid.Product([]int64{step / gcd(step, c.cover[axis]), c.cover[axis]}); ok {
+	if both, ok := grid.Product([]int64{step / grid.GCD(step, c.cover[axis]), c.cover[axis]}); ok {
 		out = append(out, min(both, end))
 	}
 	return out
@@ -283,13 +283,6 @@ func (c *cutter) split(limit int64) []int64 {
 		}
 	}
 	return unit
-}
-
-func gcd(a, b int64) int64 {
-	for b != 0 {
-		a, b = b, a%b
-	}
-	return a
 }
 
 // run calls work for every unit, from p.workers goroutines. Each goroutine has its own buffers, as

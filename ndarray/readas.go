@@ -40,7 +40,7 @@ func ReadAs[T any](ctx context.Context, a *Array, dst []T, r Region) error {
 			return err
 		}
 		if i, ok := convertAll(bytesOf(dst[:n]), to, stored, m.DType, false); !ok {
-			at := coordinates(part, i)
+			at := grid.Box(part).Index(int64(i))
 			text := FormatElement(m.DType, stored[i*m.DType.Size:(i+1)*m.DType.Size])
 			return a.wrap(op, fmt.Errorf("%w: element %v: %s is not a value of %v", ErrValue, at, text, to))
 		}
@@ -79,7 +79,7 @@ func WriteAs[T any](ctx context.Context, a *Array, src []T, r Region) error {
 	}
 	converted := make([]byte, len(src)*m.DType.Size)
 	if i, ok := convertAll(converted, m.DType, bytesOf(src), from, false); !ok {
-		return a.wrap(op, fmt.Errorf("%w: element %v: %v is not a value of %v", ErrValue, coordinates(r, i), src[i], m.DType))
+		return a.wrap(op, fmt.Errorf("%w: element %v: %v is not a value of %v", ErrValue, grid.Box(r).Index(int64(i)), src[i], m.DType))
 	}
 	return a.Write(ctx, converted, r)
 }
@@ -97,15 +97,4 @@ func checkConversion(m *Meta, to, from DType, length int, r Region) error {
 		return fmt.Errorf("%w: got %d elements, want %d for region %v", ErrSize, length, n, r)
 	}
 	return nil
-}
-
-// coordinates returns the index of element i of a region, in row-major order.
-func coordinates(r Region, i int) []int64 {
-	at := slices.Clone(r.Start)
-	for axis := len(at) - 1; axis >= 0; axis-- {
-		n := int(r.Shape[axis])
-		at[axis] += int64(i % n)
-		i /= n
-	}
-	return at
 }

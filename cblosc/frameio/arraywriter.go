@@ -134,9 +134,11 @@ func (a *Array) writer(o *ArrayOptions) (*ArrayWriter, error) {
 	}
 	aw := &ArrayWriter{a: a, w: w, durable: o.Durable, nowhere: map[int64]bool{}, changed: o.Rows != 0}
 	if o.Checksums && w.sums == nil {
-		if w.sums, aw.changed = new(sums), true; len(w.vlmeta) == cblosc.MaxVLMetalayers {
-			return nil, fmt.Errorf("%w: checksums beside %d variable-length metalayers, at most %d", cblosc.ErrLimit, len(w.vlmeta), cblosc.MaxVLMetalayers)
+		if n := len(w.vlmeta) + 1; n > cblosc.MaxVLMetalayers {
+			return nil, fmt.Errorf("%w: variable-length metalayers with that of checksums: got %d, want at most %d",
+				cblosc.ErrLimit, n, cblosc.MaxVLMetalayers)
 		}
+		w.sums, aw.changed = new(sums), true
 		if err := a.f.sum(w.sums); err != nil {
 			return nil, err
 		}

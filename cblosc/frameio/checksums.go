@@ -3,6 +3,7 @@
 package frameio
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/hyperslab/hyperslab/cblosc"
@@ -62,14 +63,7 @@ func (f *Frame) matches(i int64, raw []byte) error {
 // unlike returns the error for an invalid header of stored chunk i: that of its checksum, if this
 // differs too, because a changed header can look like an unsupported one.
 func (f *Frame) unlike(i int64, raw []byte, h *chunk.Header, err error) error {
-	if f.sums == nil {
-		return err
-	}
-	got := cframe.Checksum(raw[:min(max(int(h.CBytes), 0), len(raw))])
-	if got == f.sums[i] {
-		return err
-	}
-	return wrongSum(got, f.sums[i])
+	return cmp.Or(f.matches(i, raw[:min(max(int(h.CBytes), 0), len(raw))]), err)
 }
 
 func wrongSum(got, want uint32) error {

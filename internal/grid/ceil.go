@@ -1,5 +1,5 @@
-// Rounded division and multiples without overflow. Dimensions in files reach the largest int64, so
-// (n+d-1)/d is wrong for them. A test of internal/lint forbids that form elsewhere.
+// Rounded division, multiples and divisors without overflow. Dimensions in files reach the largest
+// int64, so (n+d-1)/d is wrong for them. A test of internal/lint forbids that form elsewhere.
 
 package grid
 
@@ -37,4 +37,12 @@ func RoundUp[T Integer](n, d, limit T) T {
 		n += d - rest
 	}
 	return n
+}
+
+// GCD returns the greatest common divisor of a and b, or the other number if one of them is 0.
+func GCD(a, b int64) int64 {
+	for b != 0 {
+		a, b = b, a%b
+	}
+	return a
 }

@@ -38,3 +38,12 @@ func TestRoundUp(t *testing.T) {
 		}
 	}
 }
+
+func TestGCD(t *testing.T) {
+	for _, a := range numbers {
+		for _, b := range numbers {
+			want := new(big.Int).GCD(nil, nil, big.NewInt(a), big.NewInt(b))
+			require.Equal(t, want.Int64(), grid.GCD(a, b), "%d and %d", a, b)
+		}
+	}
+}

@@ -140,6 +140,17 @@ func (b Box) Equal(o Box) bool {
 // Clone returns a copy that shares no memory with b.
 func (b Box) Clone() Box { return Box{Start: slices.Clone(b.Start), Shape: slices.Clone(b.Shape)} }
 
+// Index returns the coordinates of element i of b, in row-major order.
+func (b Box) Index(i int64) []int64 {
+	at := slices.Clone(b.Start)
+	for axis := len(at) - 1; axis >= 0; axis-- {
+		n := b.Shape[axis]
+		at[axis] += i % n
+		i /= n
+	}
+	return at
+}
+
 // Intersect returns the common elements of b and o, which must have the same rank, and whether
 // there are any.
 func (b Box) Intersect(o Box) (Box, bool) {

@@ -259,3 +259,14 @@ func elements(b grid.Box) int64 {
 	n, _ := grid.Product(b.Shape)
 	return n
 }
+
+func TestBox_Index(t *testing.T) {
+	r := grid.Box{Start: []int64{5, 0, 7}, Shape: []int64{2, 3, 4}}
+	i := int64(0)
+	for cell := range grid.Cut(r, nil, 1) {
+		require.Equal(t, cell.Start, r.Index(i), "element %d", i)
+		i++
+	}
+	require.EqualValues(t, 24, i)
+	require.Empty(t, grid.Box{}.Index(0))
+}

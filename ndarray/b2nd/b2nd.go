@@ -129,10 +129,10 @@ func Open(path string, o *OpenOptions) (ndarray.Backend, error) {
 	if o == nil {
 		o = &OpenOptions{}
 	}
-	if o.Checksums && (o.Library || len(o.Allow.Codecs)+len(o.Allow.Filters) > 0) {
+	if o.Checksums && (o.Library || o.allows()) {
 		return nil, ndarray.Wrap("open", path, fmt.Errorf("%w: Checksums with Library or Allow", ndarray.ErrParam))
 	}
-	if o.Metadata && (o.Write || o.Durable || o.Library || len(o.Allow.Codecs)+len(o.Allow.Filters) > 0) {
+	if o.Metadata && (o.Write || o.Durable || o.Library || o.allows()) {
 		return nil, ndarray.Wrap("open", path, fmt.Errorf("%w: Metadata with Write, Durable, Library or Allow", ndarray.ErrParam))
 	}
 	if o.Write || o.Durable {
@@ -196,10 +196,13 @@ func (o *OpenOptions) limits() *frameio.Limits {
 	return &frameio.Limits{AnyCodec: o != nil && o.Metadata, Checksums: o != nil && o.Checksums}
 }
 
+// allows reports whether Allow lists codecs or filters.
+func (o *OpenOptions) allows() bool { return len(o.Allow.Codecs)+len(o.Allow.Filters) > 0 }
+
 // openDirect opens an array without C-Blosc2. It returns errors.ErrUnsupported if C-Blosc2 must
 // open it.
 func openDirect(path string, o *OpenOptions) (*reader, error) {
-	if o.Write || o.Library || len(o.Allow.Codecs)+len(o.Allow.Filters) > 0 {
+	if o.Write || o.Library || o.allows() {
 		return nil, errors.ErrUnsupported
 	}
 	r, err := openReader(path, o, func() (*frameio.Frame, error) { return frameio.Open(path, o.limits()) })

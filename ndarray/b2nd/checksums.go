@@ -99,7 +99,7 @@ func (b *backend) resizeSummed(ctx context.Context, shape []int64) error {
 	} else if err := b.engine.compareAll(ctx); err != nil {
 		return err
 	}
-	err := b.engine.idle(true, func(a *cblosc.Array) error {
+	return b.engine.idle(true, func(a *cblosc.Array) error {
 		if !rows {
 			if err := a.Resize(shape); err != nil {
 				return err
@@ -111,7 +111,6 @@ func (b *backend) resizeSummed(ctx context.Context, shape []int64) error {
 		}
 		return b.engine.restore()
 	})
-	return err
 }
 
 // addRows makes the array longer along its first axis.

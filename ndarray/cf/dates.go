@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/hyperslab/hyperslab/internal/grid"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -42,12 +43,12 @@ func (v *Variable) date(word uint64) (Date, error) {
 
 // noDate returns the error of a date that another type of dates lacks.
 func (v *Variable) noDate(r ndarray.Region, i int, d Date, reason string) error {
-	return fmt.Errorf("%w: element %v is the date %s in the calendar %s: %s", ndarray.ErrValue, indexOf(r, i), v.times.format(d), v.times.calendar.name, reason)
+	return fmt.Errorf("%w: element %v is the date %s in the calendar %s: %s", ndarray.ErrValue, grid.Box(r).Index(int64(i)), v.times.format(d), v.times.calendar.name, reason)
 }
 
 // outside returns the error of a number of times that is no date.
 func (v *Variable) outside(r ndarray.Region, i int, word uint64) error {
-	return fmt.Errorf("%w: element %v: %s %s: the date is out of range", ndarray.ErrValue, indexOf(r, i), v.number(word), v.times.text)
+	return fmt.Errorf("%w: element %v: %s %s: the date is out of range", ndarray.ErrValue, grid.Box(r).Index(int64(i)), v.number(word), v.times.text)
 }
 
 // number formats the value of an element.
@@ -121,7 +122,7 @@ func (v *Variable) count(err error, r ndarray.Region, i int) {
 		return
 	}
 	if v.undated.First == nil {
-		v.undated.First = indexOf(r, i)
+		v.undated.First = grid.Box(r).Index(int64(i))
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/hyperslab/hyperslab/internal/grid"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -235,7 +236,7 @@ func (x *integers) ReadRegion(ctx context.Context, dst []byte, r ndarray.Region,
 
 // lacks returns the error of an integer that is missing.
 func (u *unpacked) lacks(r ndarray.Region, i int, word uint64) error {
-	return fmt.Errorf("%w: element %v is missing (%v), which %v cannot represent", ndarray.ErrValue, indexOf(r, i), u.big(word), u.to)
+	return fmt.Errorf("%w: element %v is missing (%v), which %v cannot represent", ndarray.ErrValue, grid.Box(r).Index(int64(i)), u.big(word), u.to)
 }
 
 // DropMissing implements ndarray.MissingTeller.
@@ -276,7 +277,7 @@ func (x *scaledIntegers) ReadRegion(ctx context.Context, dst []byte, r ndarray.R
 		case missing:
 			copy(b, x.marker)
 		case !x.put(b, word):
-			return fmt.Errorf("%w: element %v is %v, which %v cannot represent", ndarray.ErrValue, indexOf(r, i), x.exactBig(word), x.to)
+			return fmt.Errorf("%w: element %v is %v, which %v cannot represent", ndarray.ErrValue, grid.Box(r).Index(int64(i)), x.exactBig(word), x.to)
 		}
 	}
 	return nil
@@ -319,14 +320,4 @@ func (x *dates) ReadRegion(ctx context.Context, dst []byte, r ndarray.Region, wo
 		binary.NativeEndian.PutUint64(b, out)
 	}
 	return nil
-}
-
-// indexOf returns the index of element i of a region.
-func indexOf(r ndarray.Region, i int) []int64 {
-	index, rest := slices.Clone(r.Start), int64(i)
-	for axis := len(index) - 1; axis >= 0; axis-- {
-		index[axis] += rest % r.Shape[axis]
-		rest /= r.Shape[axis]
-	}
-	return index
 }

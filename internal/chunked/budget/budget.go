@@ -83,7 +83,7 @@ func Acquire(ctx context.Context, n int64) (Grant, error) {
 	if err := ctx.Err(); err != nil {
 		return Grant{}, err
 	}
-	if !p.try(g.n) {
+	if !p.try(g.n, read) {
 		if err := p.wait(ctx, g.n); err != nil {
 			return Grant{}, err
 		}
@@ -118,12 +118,9 @@ func Keep(n int64) (g Grant, ok bool) {
 		return Grant{}, true
 	}
 	p := current.Load()
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.waiting.Len() > 0 || n > p.limit-p.used {
+	if !p.try(n, cache) {
 		return Grant{}, false
 	}
-	p.used += n
 	count(n)
 	return Grant{p, n, cache}, true
 }
@@ -155,15 +152,17 @@ func (p *pool) free() int64 {
 	return p.limit - p.used
 }
 
-// try grants n bytes to a read if they are free and no other read waits.
-func (p *pool) try(n int64) bool {
+// try grants n bytes to a read or a cache if they are free and no read waits.
+func (p *pool) try(n int64, k kind) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.waiting.Len() > 0 || n > p.limit-p.used {
 		return false
 	}
 	p.used += n
-	p.reads++
+	if k == read {
+		p.reads++
+	}
 	return true
 }
 

@@ -7,8 +7,8 @@
 // wait for each other in a cycle. A request above the limit waits for all of it and runs alone.
 //
 // An operation takes the bytes of its buffers once, with [Lend], which does not wait. It uses fewer
-// buffers if other operations have theirs. A cache takes the bytes of each entry with [Keep], and
-// releases entries when a read would have to wait.
+// buffers if other operations already hold bytes. A cache takes the bytes of each entry with
+// [Keep], and releases entries when a read would have to wait.
 //
 // Requests of at most [Small] bytes are not counted. They cost no lock.
 package budget

@@ -23,9 +23,9 @@ import (
 // The checksum of a chunk that exists only in the index is that of the 8 bytes of its entry,
 // little-endian.
 //
-// A program that does not know the metalayer keeps it when it changes chunks. Therefore the
-// checksums are current only if the index has ChecksumMark in its header. C-Blosc2 compresses the
-// index again for each change of a chunk, and writes 0 there.
+// A program without support for the metalayer keeps its content when it changes chunks. Therefore
+// the checksums are current only if the index has ChecksumMark in its header. C-Blosc2 compresses
+// the index again for each change of a chunk, and writes 0 there.
 const ChecksumLayer = "hyperslab_checksums"
 
 // ChecksumMark is the byte at CodecMetaField in the header of the index of a frame with current

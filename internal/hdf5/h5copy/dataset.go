@@ -256,7 +256,7 @@ func copyChunks(ctx context.Context, from, to *h5.Dataset, info *h5.DatasetInfo)
 			continue
 		}
 		if chunk.Bytes < 1 || chunk.Bytes > math.MaxUint32 {
-			return fmt.Errorf("%w: chunk %v of %d bytes", errs.ErrCorrupt, chunk.Offset, chunk.Bytes)
+			return fmt.Errorf("%w: size of chunk %v: got %d bytes, want 1 to %d", errs.ErrCorrupt, chunk.Offset, chunk.Bytes, uint32(math.MaxUint32))
 		}
 		b = slices.Grow(b[:0], int(chunk.Bytes))[:chunk.Bytes]
 		n, mask, err := from.ReadChunk(b, chunk.Offset...)

@@ -51,7 +51,7 @@ const (
 func (a *array) lay() error {
 	m := a.members[0]
 	a.full = true
-	a.shape = append(slices.Clone(m.shape), m.inner()...)
+	a.shape = m.whole()
 	for i, x := range a.members {
 		a.full = a.full && x.full
 		if a.axis >= 0 && i > 0 {
@@ -61,18 +61,14 @@ func (a *array) lay() error {
 	if err := grid.Check(a.shape, max(m.dtype.Size, 1)); err != nil {
 		return err
 	}
-	size := max(m.dtype.Size, 1)
-	if m.dtype.Kind == ndarray.SubArray {
-		size = m.dtype.Base.Size
-	}
 	switch {
 	case a.embed:
 		a.full = true
-		return a.layEmbedded(size)
+		return a.layEmbedded(m.itemSize())
 	case m.layout == h5.Chunked:
 		a.chunks = append(slices.Clone(m.chunk), m.inner()...)
 	default:
-		a.chunks = a.divide(int64(size))
+		a.chunks = a.divide(m.itemSize())
 	}
 	for i := range a.chunks {
 		a.chunks[i] = max(a.chunks[i], 1)
@@ -81,7 +77,7 @@ func (a *array) lay() error {
 }
 
 // layEmbedded divides embedded elements along the first dimension.
-func (a *array) layEmbedded(size int) error {
+func (a *array) layEmbedded(size int64) error {
 	total := int64(0)
 	for _, m := range a.members {
 		if total += m.bytes(); total > maxEmbed || total < 0 {
@@ -89,7 +85,7 @@ func (a *array) layEmbedded(size int) error {
 		}
 	}
 	a.chunks = make([]int64, len(a.shape))
-	row := int64(size) // bytes of one index of the first dimension
+	row := size // bytes of one index of the first dimension
 	for i, n := range a.shape {
 		a.chunks[i] = max(n, 1)
 		if i > 0 && !slices.Contains(a.shape, 0) {
@@ -136,7 +132,7 @@ func (a *array) divide(size int64) []int64 {
 func (a *array) cut(chunks []int64, i int, row int64, lengths []int64) int64 {
 	common := int64(0)
 	for _, n := range lengths {
-		common = divisor(common, n)
+		common = grid.GCD(common, n)
 	}
 	if common == 0 {
 		return 1
@@ -169,14 +165,6 @@ func (a *array) cut(chunks []int64, i int, row int64, lengths []int64) int64 {
 	return n
 }
 
-// divisor returns the greatest common divisor.
-func divisor(a, b int64) int64 {
-	for b != 0 {
-		a, b = b, a%b
-	}
-	return a
-}
-
 // room reports whether the last piece of each member ends in its file.
 func (a *array) room(chunks []int64, piece int64) bool {
 	for _, m := range a.members {
@@ -184,15 +172,10 @@ func (a *array) room(chunks []int64, piece int64) bool {
 			continue
 		}
 		last := uint64(0)
-		shape := append(slices.Clone(m.shape), m.inner()...)
-		for i, n := range shape {
+		for i, n := range m.whole() {
 			last = last*uint64(n) + uint64((n-1)/chunks[i]*chunks[i])
 		}
-		elem := uint64(m.dtype.Size)
-		for _, n := range m.inner() {
-			elem /= uint64(n)
-		}
-		if end := m.address + last*elem + uint64(piece); end > uint64(m.size) || end < m.address {
+		if end := m.address + last*uint64(m.itemSize()) + uint64(piece); end > uint64(m.size) || end < m.address {
 			return false
 		}
 	}
@@ -201,15 +184,12 @@ func (a *array) room(chunks []int64, piece int64) bool {
 
 // pieces writes the locations of the pieces of a contiguous dataset.
 func (w *writer) pieces(s *Source, a *array, m *member, first int64) error {
-	shape := append(slices.Clone(m.shape), m.inner()...)
+	shape := m.whole()
 	elements, _ := grid.Product(shape) // grid.Check accepted the shape
 	if m.address == h5.NoAddress || elements == 0 {
 		return nil
 	}
-	size := uint64(m.dtype.Size)
-	for _, n := range m.inner() {
-		size /= uint64(n)
-	}
+	size := uint64(m.itemSize())
 	n, _ := grid.Product(a.chunks)
 	number := make([]uint64, len(shape))
 	for box := range grid.Of(shape, a.chunks).All() {
@@ -336,13 +316,12 @@ func xarrayFill(d *ndarray.DType, b []byte) any {
 // plainType returns the type of embedded elements: that of the bytes in memory, without gaps.
 func plainType(d ndarray.DType) ndarray.DType {
 	d = d.NumPy().Native()
-	switch d.Kind {
-	case ndarray.Struct:
-		fields := slices.Clone(d.Fields)
-		for i := range fields {
-			fields[i].Type = plainType(fields[i].Type)
-		}
-		return ndarray.StructOf(false, fields...)
+	if d.Kind != ndarray.Struct {
+		return d
 	}
-	return d
+	fields := slices.Clone(d.Fields)
+	for i := range fields {
+		fields[i].Type = plainType(fields[i].Type)
+	}
+	return ndarray.StructOf(false, fields...)
 }

@@ -59,11 +59,13 @@ const maxOpen = 64
 type pool struct {
 	files []string
 	url   string
+	at    []string  // locations of the files in the references, from check
 	open  []*Source // by file; nil: not open
 	used  []int     // open files, the last used at the end
 }
 
-// check checks that files with one URL of their directory have different names.
+// check determines the locations of the files. Files with one URL of their directory must have
+// different names.
 func (p *pool) check() error {
 	seen := make(map[string]string)
 	for _, file := range p.files {
@@ -74,7 +76,7 @@ func (p *pool) check() error {
 		if other, ok := seen[at]; ok {
 			return fmt.Errorf("%w: %s and %s would have the location %s", ndarray.ErrParam, other, file, at)
 		}
-		seen[at] = file
+		seen[at], p.at = file, append(p.at, at)
 	}
 	return nil
 }
@@ -93,9 +95,9 @@ func (p *pool) Source(ctx context.Context, i int) (*Source, error) {
 	if err != nil {
 		return nil, err
 	}
+	s.URL = p.at[i]
 	p.open[i], p.used = s, append(p.used, i)
-	s.URL, err = p.location(p.files[i])
-	return s, err
+	return s, nil
 }
 
 // close closes the files that were not used for the longest time, until most are open.

@@ -206,14 +206,14 @@ func ordered[T int64 | uint64 | float64](ctx context.Context, w *writer, a *arra
 
 // values returns the elements of an array of one dimension.
 func values[T any](ctx context.Context, w *writer, m *member) (_ []T, err error) {
+	if n := m.bytes(); n > maxEmbed {
+		return nil, fmt.Errorf("%w: coordinate %s of %s: got %d bytes, want at most %d", errs.ErrLimit, m.path, m.name, n, maxEmbed)
+	}
 	arr, err := w.open(ctx, m)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, arr.Close()) }()
-	if m.bytes() > maxEmbed {
-		return nil, fmt.Errorf("%w: the coordinate %s of %s has %v elements", errs.ErrLimit, m.path, m.name, m.shape)
-	}
 	out := make([]T, m.stored[0])
 	return out, ndarray.ReadAs(ctx, arr, out, ndarray.Whole(m.stored))
 }

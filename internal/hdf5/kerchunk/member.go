@@ -311,9 +311,7 @@ func zarrType(d ndarray.DType) (any, error) {
 	switch d.Kind {
 	case ndarray.String, ndarray.Reference:
 		return "|O", nil
-	case ndarray.SubArray:
-		return zarrType(*d.Base)
-	case ndarray.Enum:
+	case ndarray.SubArray, ndarray.Enum:
 		return zarrType(*d.Base)
 	case ndarray.Struct:
 		return structType(d)
@@ -366,6 +364,19 @@ func (m *member) inner() []int64 {
 		return m.dtype.Dims
 	}
 	return nil
+}
+
+// whole returns the shape of the array in Zarr.
+func (m *member) whole() []int64 { return append(slices.Clone(m.shape), m.inner()...) }
+
+// itemSize returns the number of bytes of an element in Zarr, for example of a sub-array's element.
+// It is 1 for elements of variable size.
+func (m *member) itemSize() int64 {
+	d := &m.dtype
+	if d.Kind == ndarray.SubArray {
+		d = d.Base
+	}
+	return int64(max(d.Size, 1))
 }
 
 // bytes returns the number of bytes of n elements, for the limits.

@@ -158,7 +158,6 @@ type parquetReferences struct {
 	root  *os.Root
 	meta  *members
 	urls  [][]byte // of all arrays
-	url   string   // the last of them
 	array string
 	total int64 // chunks of the array, with those that are not stored
 	grid  []int64
@@ -222,8 +221,8 @@ func (r *parquetReferences) number(at []uint64) (n int64) {
 }
 
 func (r *parquetReferences) chunk(at []uint64, url string, off, n uint64) error {
-	if url != r.url || len(r.urls) == 0 {
-		r.url, r.urls = url, append(r.urls, []byte(url))
+	if n := len(r.urls); n == 0 || string(r.urls[n-1]) != url {
+		r.urls = append(r.urls, []byte(url))
 	}
 	number := r.number(at)
 	slot, ok := r.slots[number/recordSize]

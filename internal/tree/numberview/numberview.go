@@ -190,22 +190,11 @@ func (v *view) fail(ctx context.Context, element []byte) error {
 			if bad < 0 {
 				return false, nil
 			}
-			v.first = fmt.Errorf("element %v: %w", coordinates(slab, bad), v.misfit(v.from, b[bad*v.from.Size:][:v.from.Size]))
+			v.first = fmt.Errorf("element %v: %w", grid.Box(slab).Index(int64(bad)), v.misfit(v.from, b[bad*v.from.Size:][:v.from.Size]))
 			return true, nil
 		})
 	})
 	return errors.Join(ctx.Err(), v.first)
-}
-
-// coordinates returns the index of element i of a region, in row-major order.
-func coordinates(r ndarray.Region, i int) []int64 {
-	at := slices.Clone(r.Start)
-	for axis := len(at) - 1; axis >= 0; axis-- {
-		n := int(r.Shape[axis])
-		at[axis] += int64(i % n)
-		i /= n
-	}
-	return at
 }
 
 // ReadNulls implements ndarray.NullReader.

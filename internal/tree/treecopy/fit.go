@@ -29,10 +29,10 @@ func (c *copier) planArray(ctx context.Context, item *tree.Item) error {
 	var f arrayFacts
 	if err == nil {
 		f, err = c.facts(ctx, a)
+		if f.viewed = viewed; viewed && err == nil && c.target.Traits().CopiesAttrs {
+			item.Retyped, err = c.retyped(ctx, item.From, a)
+		}
 		err = errors.Join(err, a.Close())
-	}
-	if f.viewed = viewed; viewed && err == nil && c.target.Traits().CopiesAttrs {
-		item.Retyped, err = c.retyped(ctx, item.From)
 	}
 	if err != nil && c.options.SkipUnreadable && tree.Unreadable(err) {
 		c.Unreadable(item.From, "array", err)

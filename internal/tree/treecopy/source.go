@@ -110,21 +110,15 @@ func (c *copier) array(ctx context.Context, at string) (a *ndarray.Array, viewed
 	return shown, shown != a, nil
 }
 
-// retyped returns the attributes of an array that Options.View shows with another type.
-func (c *copier) retyped(ctx context.Context, at string) (changed []ndarray.Attr, err error) {
+// retyped returns the attributes of an array that Options.View shows with another type. shown is
+// the array as shown.
+func (c *copier) retyped(ctx context.Context, at string, shown *ndarray.Array) (changed []ndarray.Attr, err error) {
 	a, err := c.source.Array(ctx, at, false)
 	if err != nil {
 		return nil, err
 	}
 	before, err := a.Attrs(ctx)
-	shown := a
-	if err == nil {
-		if shown, err = c.options.View(at, a); err != nil {
-			shown = a
-		}
-	}
-	defer func() { err = errors.Join(err, shown.Close()) }()
-	if err != nil {
+	if err = errors.Join(err, a.Close()); err != nil {
 		return nil, err
 	}
 	after, err := shown.Attrs(ctx)
