@@ -35,7 +35,7 @@ type Options struct {
 }
 
 // Write writes a file, or one object of it, as h5dump does. It returns the first error of reading,
-// which wraps *h5.Error, or the writer's error. It writes nothing and returns h5.ErrNotFound if
+// which wraps *h5.Error, or the writer's error, after which it reads no further. It writes nothing and returns h5.ErrNotFound if
 // Object or Attribute does not exist, h5.ErrRegion if Part is not inside Object, and h5.ErrKind if
 // Object is not a dataset.
 func Write(w io.Writer, f *h5.File, o *Options) error {
@@ -108,6 +108,12 @@ func (p *printer) failed(err error) bool {
 		p.err = err
 	}
 	return err != nil
+}
+
+// unwritable returns the writer's error, after which nothing has to be read.
+func (p *printer) unwritable() error {
+	_, err := p.w.Write(nil)
+	return err
 }
 
 // line writes one line at the current indent.
@@ -191,6 +197,9 @@ func (p *printer) group(g *h5.Group, name string, outside bool) {
 	}
 	p.attributes(g)
 	for l, err := range g.Links() {
+		if p.unwritable() != nil {
+			return
+		}
 		if !p.failed(err) {
 			p.link(g, l, outside)
 		}

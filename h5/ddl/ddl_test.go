@@ -161,6 +161,21 @@ func TestErrors(t *testing.T) {
 	require.ErrorIs(t, ddl.Write(&b, closed, nil), h5.ErrClosed)
 }
 
+// TestWrite_unwritable checks that no more elements are read after an error of the writer: reading
+// all of this dataset would take hours.
+func TestWrite_unwritable(t *testing.T) {
+	f, err := h5.Create(filepath.Join(t.TempDir(), "x.h5"), nil)
+	require.NoError(t, err)
+	defer f.Close()
+	const n = 1 << 40
+	_, err = f.Root().CreateDataset("d", h5.Uint(1, 0), h5.SimpleSpace(n), &h5.DatasetOptions{ChunkShape: []int64{1 << 20}})
+	require.NoError(t, err)
+	broken := errors.New("broken")
+	require.ErrorIs(t, ddl.Write(failing{broken}, f, nil), broken)
+	part := h5.Region{Start: []int64{0}, Stride: []int64{1}, Count: []int64{n}, Block: []int64{1}}
+	require.ErrorIs(t, ddl.Write(failing{broken}, f, &ddl.Options{Object: "/d", Part: &part}), broken)
+}
+
 type failing struct{ err error }
 
 func (f failing) Write([]byte) (int, error) { return 0, f.err }

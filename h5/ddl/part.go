@@ -121,6 +121,9 @@ func (p *printer) partRow(d *h5.Dataset, t h5.Datatype, g h5.Region, end bool) e
 	r := &row{p: p, length: n, index: func(n int64) []int64 { return place(indexOf(n, dims)) }}
 	defer r.flush()
 	for box := range grid.Cut(grid.Whole(dims), nil, piece) {
+		if err := p.unwritable(); err != nil {
+			return err
+		}
 		v, err := d.ReadValues(t, h5.Region{
 			Start: place(box.Start), Stride: g.Stride,
 			Count: append(slices.Clone(g.Count[:last]), box.Shape[last]),

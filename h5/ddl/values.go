@@ -177,6 +177,9 @@ func (p *printer) elements(d *h5.Dataset, info h5.DatasetInfo) error {
 	r := p.rows(info.Space.Dims)
 	defer r.flush()
 	for box := range grid.Cut(grid.Whole(info.Space.Dims), nil, piece) {
+		if err := p.unwritable(); err != nil {
+			return err
+		}
 		v, err := d.ReadValues(info.Datatype, h5.Region{Start: box.Start, Count: box.Shape}, -1)
 		if err != nil {
 			return err
