@@ -145,7 +145,7 @@ fuzz: deps modules ## every fuzz target, FUZZTIME each: inputs (20000x) or time 
 
 .PHONY: hostile
 hostile: deps vendor modules ## open damaged and crafted files, MUTANTS of them mutated, and count what becomes of each; HOSTILE= for fewer in workers
-	$(GO) run ./scripts/hostile -mutants $(MUTANTS) $(HOSTILE)
+	@scripts/hostile.sh -mutants $(MUTANTS) $(HOSTILE)
 
 .PHONY: soak
 soak: deps modules ## many goroutines on every kind of handle, for SOAK: nothing is left of a round, and memory stays

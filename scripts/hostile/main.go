@@ -29,6 +29,8 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/hyperslab/hyperslab/internal/sandbox/worker"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
@@ -36,16 +38,19 @@ import (
 // Limits of a case. A child that exceeds the time limit by more than grace is a failure.
 const (
 	wall      = 20 * time.Second
+	trustWall = 10 * time.Second // in the mode trusted, in which libhdf5 does not end for many files
 	grace     = time.Second
 	memory    = 1 << 30        // bytes of a worker beyond the size of the started process
 	limit     = 128 << 20      // bytes of ndarray.SetReadMemory in a child
 	residents = limit + 64<<20 // bytes by which a case may increase the resident memory of a child
 	freed     = 32 << 20       // bytes of growth after which a child returns memory, which is slow
+	shown     = 8000           // bytes of the traces of a failure
 )
 
 type config struct {
 	mutants, cuts int
 	every         int
+	trusted       int // the mode trusted tries every Nth of its cases
 	workers       int // a worker also tries every Nth of the cases that are tried in one way alone
 	seed          uint64
 	match         *regexp.Regexp // of the names of the cases; nil: all
@@ -62,6 +67,7 @@ func main() {
 	flag.IntVar(&c.mutants, "mutants", 20000, "mutated files over all formats")
 	flag.IntVar(&c.cuts, "cuts", 8, "truncations of a file that are tried in each way, spread over those at all borders of its structures, which are tried in one")
 	flag.IntVar(&c.every, "every", 1, "try every Nth of the cases that are tried in one way alone")
+	flag.IntVar(&c.trusted, "trusted", 1, "try every Nth of the cases of the mode trusted, in which many cases end a process")
 	flag.IntVar(&c.workers, "workers", 0, "try every Nth of the cases that are tried in one way alone in a worker too; 0 tries no such case")
 	flag.Uint64Var(&c.seed, "seed", 1, "of everything that is random")
 	flag.IntVar(&jobs, "jobs", runtime.GOMAXPROCS(0), "cases at a time")
@@ -90,7 +96,11 @@ func main() {
 	ok := true
 	for _, m := range modes {
 		if only == "" || only == string(m) {
-			t := drive(list, m, options{args: os.Args[1:], jobs: jobs, step: 1, verbose: *verbose})
+			step := 1
+			if m == trusted {
+				step = max(c.trusted, 1)
+			}
+			t := drive(list, m, options{args: os.Args[1:], jobs: jobs, step: step, verbose: *verbose})
 			t.write(m)
 			ok = ok && t.good()
 		}
@@ -186,7 +196,7 @@ func drive(list []item, m mode, opts options) *tally {
 						os.Exit(2)
 					}
 				}
-				o, detail := c.try(i)
+				o, detail := c.try(i, m.wall())
 				if o == crash || o == hang {
 					c.end()
 					c = nil
@@ -196,7 +206,7 @@ func drive(list []item, m mode, opts options) *tally {
 				}
 				t.add(&list[i], o)
 				if o == crash || o == hang || o == bloat || o == wrong || opts.verbose && (o == contained || o == failed) {
-					fmt.Printf("%s %s: case %d, %s: %s\n", m, o, i, list[i].name(), detail)
+					fmt.Printf("%s %s: case %d, %s: %s\n", m, o, i, list[i].name(), detail[:min(len(detail), shown)])
 				}
 			}
 		})
@@ -241,6 +251,7 @@ func startChild(m mode, args []string) (*childProcess, error) {
 		return nil, err
 	}
 	c.stdin, c.in, c.out = in, bufio.NewWriter(in), bufio.NewScanner(out)
+	c.out.Buffer(nil, 2*maxTraces) // a line can contain the traces of all goroutines
 	if err := c.cmd.Start(); err != nil {
 		return nil, err
 	}
@@ -256,7 +267,7 @@ func startChild(m mode, args []string) (*childProcess, error) {
 const ready = "ready"
 
 // try lets the child run one case, and returns the outcome.
-func (c *childProcess) try(i int) (outcome, string) {
+func (c *childProcess) try(i int, wall time.Duration) (outcome, string) {
 	fmt.Fprintln(c.in, i)
 	c.in.Flush()
 	late := false
@@ -269,11 +280,10 @@ func (c *childProcess) try(i int) (outcome, string) {
 	timer.Stop()
 	if !more {
 		c.cmd.Wait()
-		text := c.stderr.String()
 		if late {
-			return hang, "no answer: " + text[:min(len(text), 8000)]
+			return hang, "no answer: " + c.stderr.String()
 		}
-		return crash, c.cmd.ProcessState.String() + ": " + text[:min(len(text), 8000)]
+		return crash, c.cmd.ProcessState.String() + ": " + c.stderr.String()
 	}
 	name, detail, _ := strings.Cut(c.out.Text(), " ")
 	return outcome(name), detail
@@ -303,6 +313,11 @@ func serve(list []item, m mode) error {
 		return err
 	}
 	debug.SetMemoryLimit(base + limit) // so that unused memory does not accumulate
+	if m == trusted {
+		if err := limitData(); err != nil {
+			return err
+		}
+	}
 	fmt.Println(ready)
 	in := bufio.NewScanner(os.Stdin)
 	for in.Scan() {
@@ -316,16 +331,18 @@ func serve(list []item, m mode) error {
 			return err
 		}
 		before := time.Now()
-		ctx, cancel := context.WithTimeout(context.Background(), wall)
+		ctx, cancel := context.WithTimeout(context.Background(), m.wall())
+		late := make(chan string, 1)
+		timer := time.AfterFunc(m.wall()+grace, func() { late <- traces() })
 		o, detail := list[i].run(ctx, m, place)
 		cancel()
-		took := time.Since(before)
+		took, ended := time.Since(before), timer.Stop()
 		n, err := highWater()
 		if err != nil {
 			return err
 		}
-		if took > wall+grace {
-			o, detail = hang, took.String()
+		if !ended {
+			o, detail = hang, took.String()+": "+<-late
 		} else if n > residents+resident {
 			o, detail = bloat, fmt.Sprintf("%d MiB more", (n-resident)>>20)
 		}
@@ -341,6 +358,33 @@ func serve(list []item, m mode) error {
 		fmt.Printf("%s %s\n", o, strings.ReplaceAll(detail, "\n", " "))
 	}
 	return in.Err()
+}
+
+// wall returns the time limit of a case.
+func (m mode) wall() time.Duration {
+	if m == trusted {
+		return trustWall
+	}
+	return wall
+}
+
+// maxTraces is the maximum number of bytes of traces.
+const maxTraces = 1 << 20
+
+func traces() string {
+	b := make([]byte, maxTraces)
+	return string(b[:runtime.Stack(b, true)])
+}
+
+// limitData limits the memory of this process, so that allocations of libhdf5 whose size is from a
+// trusted file fail, instead of the system.
+func limitData() error {
+	n, err := status("VmData:")
+	if err != nil {
+		return err
+	}
+	max := uint64(n + memory)
+	return unix.Setrlimit(unix.RLIMIT_DATA, &unix.Rlimit{Cur: max, Max: max})
 }
 
 // highWater returns the peak memory of this process since the last call, in bytes.
