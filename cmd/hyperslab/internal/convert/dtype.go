@@ -5,6 +5,7 @@ package convert
 
 import (
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -109,7 +110,7 @@ func (f *typeFlags) text() string {
 
 // untyped returns the type of elements that are stored without one, or nil.
 func (f *typeFlags) untyped() *ndarray.DType {
-	for _, r := range f.rules {
+	for _, r := range slices.Backward(f.rules) {
 		if r.pattern == "" {
 			return &r.dtype
 		}
