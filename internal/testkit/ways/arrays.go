@@ -65,11 +65,11 @@ func forWriting() opener {
 // withChecksums opens copies of b2nd arrays with a checksum of each chunk, which reads compare.
 func withChecksums() opener {
 	return opener{name: "Open+Checksums", formats: []string{"b2nd"}, start: func(ctx context.Context, f *File) (func(context.Context, *Array) (*ndarray.Array, error), func() error, error) {
-		dir, err := os.MkdirTemp(f.set.Dir, "sums")
+		dir, err := os.MkdirTemp("", "sums") // not beside files of others
 		if err != nil {
 			return nil, nil, err
 		}
-		to := filepath.Join(dir, filepath.Base(f.Name))
+		to := filepath.Join(dir, "a.b2nd")
 		return func(ctx context.Context, a *Array) (*ndarray.Array, error) {
 			if err := a.copySummed(ctx, to); err != nil {
 				return nil, err

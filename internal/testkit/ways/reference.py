@@ -83,15 +83,21 @@ def column(c):
     return record(a, nulls=[int(i) for i in np.flatnonzero(null)])
 
 
-def read_blosc2(path, name):
+def open_blosc2(path):
     import blosc2
     blosc2.set_nthreads(1)  # several threads sometimes read other elements of chunks with the delta filter
+    return blosc2.open(path, mode="r", dparams={"nthreads": 1})
+
+
+def read_blosc2(path, name):
+    import blosc2
+    blosc2.set_nthreads(1)
     if path.endswith((".b2z", ".b2d", ".b2e")):
         if os.path.basename(path).startswith("table"):
             return column(blosc2.CTable.open(path, mode="r")[name.strip("/")])
         s = blosc2.EmbedStore(urlpath=path, mode="r") if path.endswith(".b2e") else blosc2.TreeStore(path, mode="r")
         return blosc2_array(blosc2, s[name])
-    return blosc2_array(blosc2, blosc2.open(path, mode="r", dparams={"nthreads": 1}))
+    return blosc2_array(blosc2, open_blosc2(path))
 
 
 def read_caterva(path, name):
@@ -189,7 +195,6 @@ def read_cast(path, name):
 
     name is FORMAT|PATH|NAME of the source, the type, and the counts of rounded and clipped elements.
     """
-    import blosc2
     format, source, inner, dtype, changed = name.split("|")
     r = read(format, source, inner)
     x = np.frombuffer(r["raw"], np.dtype(r["dtype"]).newbyteorder("=")).reshape(r["shape"])
@@ -198,7 +203,7 @@ def read_cast(path, name):
         if not np.isnan(x).any():
             raise ValueError("refused without NaN")
         return r
-    got = np.asarray(blosc2.open(path, mode="r")[()]).reshape(-1)
+    got = np.asarray(open_blosc2(path)[()]).reshape(-1)
     want = astype(np.array(x), d)
     if got.dtype != d or not np.array_equal(got, want, equal_nan=d.kind == "f"):
         raise ValueError(f"cast to {d}: got {got[:8]}, want {want[:8]}")
