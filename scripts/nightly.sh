@@ -36,7 +36,7 @@ run_lane() {
     remote) scripts/s3.sh && scripts/caterva2.sh && remote_tests && make bench-remote ;;
     crosscheck) make crosscheck-peers && make crosscheck-full ;;
     web) scripts/web-test.sh ;;
-    ways) HYPERSLAB_ALL=1 go test -count=1 -timeout 30m -run '^TestWays' ./internal/testkit/ways ./cmd/hyperslab/internal/cli ;;
+    ways) HYPERSLAB_ALL=1 go test -count=1 -timeout 60m -run '^TestWays' ./internal/testkit/ways ./cmd/hyperslab/internal/cli ;;
     esac
 }
 
