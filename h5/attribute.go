@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"iter"
 	"runtime"
+
+	"github.com/hyperslab/hyperslab/internal/chunked/budget"
 )
 
 // AttributeInfo describes an attribute.
@@ -141,7 +143,8 @@ func (o *object) HasAttribute(name string) (bool, error) {
 //
 // The value is in Data, Strings or Values. Package h5/h5value converts it to Go values of
 // any type. It returns ErrNotFound if there is no such attribute, or ErrCorrupt if the attribute's
-// dataspace has more elements than the file stores.
+// dataspace has more elements than the file stores. If its strings and sequences have more bytes
+// than the limit of ndarray.SetReadMemory and than the file, the error is hyperslab.ErrLimit.
 func (o *object) ReadAttribute(name string) (Attribute, error) {
 	const op = "read attribute"
 	path := o.path + "@" + name
@@ -175,7 +178,7 @@ func (o *object) readAttribute(op, path, name string) (*reader, error) {
 	}
 	var blob C.goh5_blob_t
 	cerr := errorLocked()
-	rc := C.goh5_aread(cerr, id, cname, &blob)
+	rc := C.goh5_aread(cerr, id, cname, C.uint64_t(budget.SetLimit(0)), &blob)
 	runtime.KeepAlive(o)
 	if rc < 0 {
 		return nil, newError(op, path, rc, cerr)

@@ -263,14 +263,14 @@ int goh5_ref_create(goh5_err_t *err, int64_t loc, const char *name, int32_t kind
 int goh5_ref_resolve(goh5_err_t *err, int64_t loc, int32_t kind, const uint8_t *bytes, size_t len, int32_t named,
                      goh5_blob_t *out);
 
-/* Attributes of the object loc. */
+/* Attributes of the object loc. goh5_aread has the limit of goh5_dread_values. */
 int goh5_attrs(goh5_err_t *err, int64_t loc, int32_t index, int32_t order, goh5_blob_t *out);
 int goh5_attr_info(goh5_err_t *err, int64_t loc, const char *name, int32_t index, int32_t order, int64_t n,
                    goh5_blob_t *out);
 int goh5_aexists(goh5_err_t *err, int64_t loc, const char *name, int32_t *exists);
 int goh5_arename(goh5_err_t *err, int64_t loc, const char *from, const char *to);
 int goh5_adelete_at(goh5_err_t *err, int64_t loc, int32_t index, int32_t order, int64_t n);
-int goh5_aread(goh5_err_t *err, int64_t loc, const char *name, goh5_blob_t *out);
+int goh5_aread(goh5_err_t *err, int64_t loc, const char *name, uint64_t limit, goh5_blob_t *out);
 int goh5_awrite(goh5_err_t *err, int64_t loc, const char *name, int32_t utf8, const uint8_t *spec, size_t spec_len,
                 int32_t form, const uint8_t *data, size_t len, const uint64_t *offsets, size_t n);
 int goh5_adelete(goh5_err_t *err, int64_t loc, const char *name);

@@ -1,6 +1,9 @@
 /* shim_attr.c: listing, describing, reading, writing, renaming and deleting attributes. */
 #include "shim_internal.h"
 
+#include <H5VLconnector.h>
+#include <H5VLconnector_passthru.h>
+
 #include <string.h>
 
 typedef struct attrs {
@@ -231,10 +234,29 @@ done:
     return rc;
 }
 
-static int put_value(goh5_err_t *err, goh5_buf_t *b, hid_t loc, hid_t attr, hid_t type, hid_t space)
+/* H5Aread has no list of transfer properties, so that strings and sequences are read by the function
+ * of libhdf5's connector, which has one. It needs a context, which H5Aread would open. */
+static int read_pieces(goh5_err_t *err, hid_t attr, hid_t mem_type, hid_t dxpl, void *mem)
+{
+    int rc = 0;
+    void *context = NULL;
+    void *object = H5VLobject(attr);
+    TRY(object != NULL);
+    hid_t native = H5VL_NATIVE;
+    TRY(H5VLopen_lib_context(&context) >= 0);
+    TRY(H5VLattr_read(object, native, mem_type, mem, dxpl, NULL) >= 0);
+done:
+    if (context != NULL) {
+        H5VLclose_lib_context(context);
+    }
+    return rc;
+}
+
+static int put_value(goh5_err_t *err, goh5_buf_t *b, hid_t loc, hid_t attr, hid_t type, hid_t space, uint64_t limit)
 {
     int rc = 0;
     uint8_t *mem = NULL;
+    goh5_pieces_t pieces = {.dxpl = H5P_DEFAULT};
     hid_t mem_type = H5I_INVALID_HID;
     goh5_buf_t values = {0};
     int form = VALUE_BYTES, got = 0; /* after a failure the bytes may be file data, not pointers */
@@ -265,7 +287,12 @@ static int put_value(goh5_err_t *err, goh5_buf_t *b, hid_t loc, hid_t attr, hid_
         if ((mem = hyperslab_alloc(n * size)) == NULL) {
             RAISE(GOH5_ENOMEM);
         }
-        TRY(H5Aread(attr, mem_type, mem) >= 0);
+        PASS(goh5_pieces_open(err, &pieces, !plain, loc, limit));
+        if (plain) {
+            TRY(H5Aread(attr, mem_type, mem) >= 0);
+        } else {
+            PASS(read_pieces(err, attr, mem_type, pieces.dxpl, mem));
+        }
         got = 1;
     }
     goh5_put(b, (uint64_t)form);
@@ -282,16 +309,18 @@ static int put_value(goh5_err_t *err, goh5_buf_t *b, hid_t loc, hid_t attr, hid_
         goh5_put_bytes(b, values.data, values.len);
     }
 done:
+    rc = goh5_pieces_failed(err, &pieces, rc);
     if (got && form != VALUE_BYTES) {
-        H5Treclaim(mem_type, space, H5P_DEFAULT, mem);
+        H5Treclaim(mem_type, space, pieces.dxpl, mem);
     }
+    goh5_pieces_close(&pieces);
     goh5_buf_drop(&values);
     hyperslab_free(mem);
     goh5_close_type(mem_type);
     return rc;
 }
 
-int goh5_aread(goh5_err_t *err, int64_t loc, const char *name, goh5_blob_t *out)
+int goh5_aread(goh5_err_t *err, int64_t loc, const char *name, uint64_t limit, goh5_blob_t *out)
 {
     int rc = 0;
     goh5_buf_t b = {0};
@@ -302,7 +331,7 @@ int goh5_aread(goh5_err_t *err, int64_t loc, const char *name, goh5_blob_t *out)
     TRY((space = H5Aget_space(attr)) >= 0);
     PASS(goh5_type_put(err, &b, type, 0));
     PASS(goh5_space_put(err, &b, space));
-    PASS(put_value(err, &b, loc, attr, type, space));
+    PASS(put_value(err, &b, loc, attr, type, space, limit));
     PASS(goh5_buf_end(&b, out));
 done:
     goh5_buf_drop(&b);

@@ -143,6 +143,58 @@ func TestInvalid_sequences(t *testing.T) {
 	})
 }
 
+// TestInvalid_attributes reads attributes of 512 MiB whose elements refer to the same bytes.
+func TestInvalid_attributes(t *testing.T) {
+	defer ndarray.SetReadMemory(ndarray.SetReadMemory(4 << 20))
+	const n = 512
+	long := strings.Repeat("x", 1<<20)
+	sequences := make([][]byte, n)
+	sequences[0] = []byte(long)
+	for name, write := range map[string]func(o h5.Object) error{
+		"strings": func(o h5.Object) error {
+			return h5value.WriteAttr(o, "a", append([]string{long}, make([]string, n-1)...))
+		},
+		"sequences": func(o h5.Object) error { return h5value.WriteAttr(o, "a", sequences) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			file := invalidFile(t, h5.Int(4, h5.LittleEndian), func(f *h5.File) []int32 {
+				require.NoError(t, write(f.Root()))
+				return []int32{1}
+			}, func([]byte) {})
+			repeatElement(t, file, n)
+			before := highWater(t)
+			f, err := h5.Open(file, h5.ReadOnly)
+			require.NoError(t, err)
+			_, err = f.Root().ReadAttribute("a")
+			require.ErrorIs(t, err, errs.ErrLimit)
+			require.NoError(t, f.Close())
+			if !testenv.Race() {
+				require.Less(t, highWater(t)-before, int64(64<<20), "memory")
+			}
+		})
+	}
+}
+
+// repeatElement gives n elements of an attribute the value of the first one, of 1 MiB.
+func repeatElement(t *testing.T, file string, n int) {
+	t.Helper()
+	b, err := os.ReadFile(file)
+	require.NoError(t, err)
+	at := -1
+	for i := range len(b) - n*sequenceSize {
+		heap := binary.LittleEndian.Uint64(b[i+heapAddress:])
+		if binary.LittleEndian.Uint32(b[i:]) == 1<<20 && heap < uint64(len(b)) && bytes.HasPrefix(b[heap:], []byte("GCOL")) {
+			at = i
+			break
+		}
+	}
+	require.Positive(t, at)
+	for i := 1; i < n; i++ {
+		copy(b[at+i*sequenceSize:], b[at:at+sequenceSize])
+	}
+	require.NoError(t, os.WriteFile(file, b, 0o600))
+}
+
 // TestInvalid_strings reads strings marked as UTF-8 that are not. Their bytes are unchanged, and
 // nothing else can represent them as characters.
 func TestInvalid_strings(t *testing.T) {
