@@ -95,12 +95,15 @@ func (w *walk) group(parent *Group, name, at string) bool {
 		if l.Kind != HardLink || w.seen[l.Address] {
 			continue
 		}
-		if kind == 0 {
-			_, err := parent.ObjectInfo(name + "/" + l.Name)
-			if !w.failed(p, err) {
-				return false
+		if kind == 0 { // libhdf5 could not read the object, perhaps because memory was short
+			info, err := parent.ObjectInfo(name + "/" + l.Name)
+			if err != nil {
+				if !w.failed(p, err) {
+					return false
+				}
+				continue
 			}
-			continue
+			kind, hard = info.Kind, uint64(info.Links)
 		}
 		if hard > 1 || kind == GroupObject { // in a corrupt file a group can contain itself and count one link
 			w.seen[l.Address] = true
@@ -123,15 +126,10 @@ func (w *walk) group(parent *Group, name, at string) bool {
 	return true
 }
 
-// failed yields err. It yields nothing if err is nil, which happens if a second access to the
-// object succeeded.
+// failed yields err.
 func (w *walk) failed(name string, err error) bool {
-	switch {
-	case err == nil:
-		return true
-	case w.object != nil:
+	if w.object != nil {
 		return w.object(Visited{Path: name}, err)
-	default:
-		return w.link(VisitedLink{Path: name}, err)
 	}
+	return w.link(VisitedLink{Path: name}, err)
 }
