@@ -10,11 +10,13 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"unsafe"
 	"weak"
 
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/h5/filter"
 	"github.com/hyperslab/hyperslab/internal/chunked"
+	"github.com/hyperslab/hyperslab/internal/chunked/budget"
 	"github.com/hyperslab/hyperslab/internal/chunked/readahead"
 	"github.com/hyperslab/hyperslab/internal/grid"
 )
@@ -185,6 +187,9 @@ func (x *index) at(number int64) entry {
 	return x.dense[number]
 }
 
+// sparseEntry is about the number of bytes of an entry in the map of a sparse index.
+const sparseEntry = 80
+
 // sparseFrom is the maximum number of chunks of a grid for which the index is always dense.
 const sparseFrom = 1 << 16
 
@@ -201,7 +206,12 @@ func (s *dataset) readIndex(d *h5.Dataset) (*index, error) {
 		return nil, err
 	}
 	x := &index{}
-	if s.total > sparseFrom && stored < s.total/4 {
+	sparse, size := s.total > sparseFrom && stored < s.total/4, s.total*int64(unsafe.Sizeof(entry{}))
+	if sparse {
+		size = stored * sparseEntry
+	}
+	runtime.AddCleanup(x, budget.Grant.Release, budget.Lend(size, size))
+	if sparse {
 		x.sparse = make(map[int64]entry, stored)
 	} else {
 		x.dense = make([]entry, s.total)
