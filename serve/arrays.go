@@ -51,7 +51,10 @@ func openArraySource(ctx context.Context, location string, o *sourceOptions) (_ 
 	return s, nil
 }
 
-func (s *arraySource) close() error { return errors.Join(s.arrays.close(), s.tree.Close()) }
+func (s *arraySource) close() error {
+	s.blocks.close()
+	return errors.Join(s.arrays.close(), s.tree.Close())
+}
 
 // inTree returns the path in the tree of a path of a request.
 func (s *arraySource) inTree(p string) string {

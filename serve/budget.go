@@ -1,4 +1,5 @@
-// Memory of responses: one budget for those that are made, sent and cached.
+// Memory of responses: one budget for those that are made, sent and cached. Their bytes also count
+// in the memory of the process, so that reads use fewer.
 
 package serve
 
@@ -7,6 +8,8 @@ import (
 	"sync/atomic"
 
 	"golang.org/x/sync/semaphore"
+
+	memory "github.com/hyperslab/hyperslab/internal/chunked/budget"
 )
 
 // budget is the memory of all responses. Small responses have a part of it to themselves, so that
@@ -32,6 +35,7 @@ func newBudget(memory int64, evict func()) *budget {
 type share struct {
 	budget *budget
 	part   *semaphore.Weighted
+	grant  memory.Grant
 	size   int64
 	users  atomic.Int64
 }
@@ -40,6 +44,7 @@ type share struct {
 func (b *budget) take(ctx context.Context, n int64) (*share, error) {
 	s := b.share(n)
 	if s.part.TryAcquire(s.size) {
+		s.lend()
 		return s, nil
 	}
 	b.waiting.Add(1)
@@ -48,12 +53,14 @@ func (b *budget) take(ctx context.Context, n int64) (*share, error) {
 	if err := s.part.Acquire(ctx, s.size); err != nil {
 		return nil, err
 	}
+	s.lend()
 	return s, nil
 }
 
 // try is take without waiting. It returns nil if the memory is not available.
 func (b *budget) try(n int64) *share {
 	if s := b.share(n); s.part.TryAcquire(s.size) {
+		s.lend()
 		return s
 	}
 	return nil
@@ -68,11 +75,16 @@ func (b *budget) share(n int64) *share {
 	return s
 }
 
+// lend takes the bytes from the memory of the process, without waiting.
+func (s *share) lend() { s.grant = memory.Lend(s.size, s.size) }
+
 // shrink reduces the share to n bytes. Only its first user may call it, before there are others.
 func (s *share) shrink(n int64) {
 	if n < s.size {
 		s.part.Release(s.size - n)
 		s.size = n
+		s.grant.Release()
+		s.lend()
 	}
 }
 
@@ -92,6 +104,7 @@ func (s *share) drop() bool {
 	if s.users.Add(-1) > 0 {
 		return false
 	}
+	s.grant.Release()
 	s.part.Release(s.size)
 	return true
 }

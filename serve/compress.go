@@ -117,12 +117,9 @@ func (c *cache) get(tag string) (response, *share, bool) {
 // takes more than a quarter of the cache is not kept.
 func (c *cache) put(tag string, x response, held *share) {
 	entry := cached{tag, x, held}
-	if entry.size() > c.limit/4 {
-		return
-	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.tags[tag] != nil {
+	if entry.size() > c.limit/4 || c.tags[tag] != nil {
 		return
 	}
 	if c.tags == nil {
@@ -134,10 +131,25 @@ func (c *cache) put(tag string, x response, held *share) {
 	c.shrink(c.limit)
 }
 
+// free removes responses of n bytes.
+func (c *cache) free(n int64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.shrink(max(c.used-n, 0))
+}
+
 // clear removes all responses.
 func (c *cache) clear() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.shrink(0)
+}
+
+// close removes all responses and keeps no others.
+func (c *cache) close() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.limit = 0
 	c.shrink(0)
 }
 

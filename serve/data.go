@@ -11,7 +11,9 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"sync"
 
+	memory "github.com/hyperslab/hyperslab/internal/chunked/budget"
 	"github.com/hyperslab/hyperslab/internal/elements/encode"
 	"github.com/hyperslab/hyperslab/internal/elements/jsonform"
 	"github.com/hyperslab/hyperslab/internal/format/npy"
@@ -362,16 +364,22 @@ func tiff(data []byte, shape []int64, d ndarray.DType) ([]byte, error) {
 }
 
 // blocks is a cache of decoded chunks. A viewer that moves through an array reads one plane after
-// the other, and many planes share their chunks.
+// the other, and many planes share their chunks. A cache has its bytes from the memory of the
+// process, and releases them when a read waits.
 type blocks struct {
-	limit, used int64
-	list        []*block // the last used one at the end
+	limit int64
+
+	mu     sync.Mutex
+	used   int64
+	list   []*block // the last used one at the end
+	remove func()   // ends the registration in the memory of the process; nil without one
 }
 
 type block struct {
 	array  string
 	region ndarray.Region
 	data   []byte
+	grant  memory.Grant
 }
 
 // read fills dst with a region, from whole chunks if they are cached or worth caching.
@@ -382,8 +390,14 @@ func (c *blocks) read(ctx context.Context, arr *ndarray.Array, name string, r nd
 	}
 	b := c.find(name, wide)
 	if b == nil {
-		b = &block{array: name, region: wide, data: make([]byte, wide.NumElems()*int64(arr.DType().Size))}
+		size := wide.NumElems() * int64(arr.DType().Size)
+		grant, ok := memory.Keep(size)
+		if !ok {
+			return arr.Read(ctx, dst, r)
+		}
+		b = &block{name, wide, make([]byte, size), grant}
 		if err := arr.Read(ctx, b.data, wide); err != nil {
+			grant.Release()
 			return err
 		}
 		c.add(b)
@@ -409,6 +423,8 @@ func (c *blocks) widen(arr *ndarray.Array, r ndarray.Region) (ndarray.Region, bo
 }
 
 func (c *blocks) find(array string, r ndarray.Region) *block {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	for i, b := range c.list {
 		if b.array == array && grid.Box(b.region).Equal(grid.Box(r)) {
 			c.list = append(slices.Delete(c.list, i, i+1), b)
@@ -419,10 +435,36 @@ func (c *blocks) find(array string, r ndarray.Region) *block {
 }
 
 func (c *blocks) add(b *block) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.remove == nil {
+		c.remove = memory.OnWait(c.free)
+	}
 	c.list = append(c.list, b)
 	c.used += int64(len(b.data))
-	for c.used > c.limit {
+	c.shrink(c.limit)
+}
+
+// shrink removes the blocks that were not used for the longest time.
+func (c *blocks) shrink(most int64) {
+	for c.used > most {
 		c.used -= int64(len(c.list[0].data))
+		c.list[0].grant.Release()
 		c.list = slices.Delete(c.list, 0, 1)
 	}
+}
+
+// free removes blocks of n bytes.
+func (c *blocks) free(n int64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.shrink(max(c.used-n, 0))
+}
+
+// close returns all memory.
+func (c *blocks) close() {
+	if c.remove != nil {
+		c.remove()
+	}
+	c.free(math.MaxInt64)
 }

@@ -16,6 +16,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	memory "github.com/hyperslab/hyperslab/internal/chunked/budget"
 )
 
 // signature identifies the content of a file or directory at one time.
@@ -217,7 +219,7 @@ func (f *files) stat(ctx context.Context, name string) (size int64, changed time
 
 // open opens the file and its source.
 func (f *files) open(ctx context.Context, o *openFile) (err error) {
-	opts := &sourceOptions{Name: path.Base(o.name), Trusted: f.options.Trusted, Limits: f.options.Untrusted, Blocks: f.options.ChunkCache}
+	opts := &sourceOptions{Name: path.Base(o.name), Trusted: f.options.Trusted, Limits: f.options.Untrusted, Blocks: f.options.ChunkCache, Memory: memory.Limit()}
 	r := f.remote[o.name]
 	switch {
 	case r == nil:

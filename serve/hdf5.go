@@ -65,7 +65,10 @@ func openHDF5Source(file io.ReaderAt, size int64, o *sourceOptions) (_ *hdf5Sour
 	return s, err
 }
 
-func (s *hdf5Source) close() error { return errors.Join(s.arrays.close(), s.f.Close()) }
+func (s *hdf5Source) close() error {
+	s.blocks.close()
+	return errors.Join(s.arrays.close(), s.f.Close())
+}
 
 func (s *hdf5Source) answer(ctx context.Context, q *request) (response, error) {
 	switch q.Route {
@@ -660,5 +663,6 @@ type sourceOptions struct {
 	Trusted bool   // do not check the file
 	Direct  bool   // outside a worker
 	Blocks  int64  // bytes of the cache of decoded chunks
+	Memory  int64  // of a worker, as ndarray.SetReadMemory
 	Limits  hyperslab.Untrusted
 }

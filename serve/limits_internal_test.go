@@ -20,6 +20,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hyperslab/hyperslab"
+	memory "github.com/hyperslab/hyperslab/internal/chunked/budget"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -134,6 +135,40 @@ func TestHandler_cacheMemory(t *testing.T) {
 	require.Zero(t, h.cache.used, "a request needed their memory")
 	s.release()
 	require.Equal(t, h.memory.common, free())
+}
+
+// TestHandler_processMemory checks that responses and decoded chunks count in the memory of the
+// process, that a read which waits gets their place, and that Close returns all of it.
+func TestHandler_processMemory(t *testing.T) {
+	const chunk = 8 << 18
+	previous := memory.SetLimit(6 * chunk)
+	defer memory.SetLimit(previous)
+	before, _ := memory.Held()
+	held := func() int64 {
+		now, _ := memory.Held()
+		return now - before
+	}
+	h, _ := served(t, &Options{MaxBytes: 8 << 20, Memory: 16 << 20, Untrusted: hyperslab.Untrusted{InProcess: true}}, 4)
+	ask := func(selection string) {
+		w := httptest.NewRecorder()
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "http://localhost/data?file=a.b2nd&path=/a&format=bin&selection="+selection, nil)
+		r.Header.Set("Authorization", "Bearer "+testToken)
+		h.ServeHTTP(w, r)
+		require.Equal(t, 200, w.Code, w.Body)
+	}
+	const body = 8 * 100 << 10
+	ask("0:102400")
+	require.EqualValues(t, body+chunk, held(), "a cached response and the chunk of its elements")
+	ask("1:102401")
+	require.EqualValues(t, 2*body+chunk, held(), "another response from the same chunk")
+	read, err := memory.Acquire(t.Context(), 6*chunk)
+	require.NoError(t, err)
+	require.EqualValues(t, 6*chunk, held(), "the read has their place")
+	ask("2:102402")
+	require.EqualValues(t, 6*chunk+body, held(), "a response does not wait, and the chunk is not cached")
+	read.Release()
+	require.NoError(t, h.Close())
+	require.Zero(t, held())
 }
 
 // A trickle is a client that takes each write as long as the server allows.

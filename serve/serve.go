@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"github.com/hyperslab/hyperslab"
+	memory "github.com/hyperslab/hyperslab/internal/chunked/budget"
 	"github.com/hyperslab/hyperslab/internal/elements/jsonform"
 )
 
@@ -51,7 +52,11 @@ type Options struct {
 	Trusted bool
 
 	MaxBytes int64 // of a response before compression; default 64 MiB
-	Memory   int64 // bytes of all responses, cached ones too; default 512 MiB, at least twice MaxBytes
+
+	// Memory is the limit in bytes of all responses, cached ones too: 512 MiB by default, and at
+	// least twice MaxBytes. They count in the memory of the process (ndarray.SetReadMemory), as the
+	// blocks of ChunkCache do. Each worker has a limit of its own, the same as the process.
+	Memory int64
 
 	// Timeout is the time for the work of a response, and for each 32 KiB of it that a client
 	// receives. A client must also receive a whole response in this time and one second for each
@@ -113,6 +118,7 @@ type Handler struct {
 	files   *files
 	cache   *cache
 	memory  *budget
+	remove  func()   // ends the registration of cache in the memory of the process
 	served  sync.Map // *connections of each call of Serve
 	mux     *http.ServeMux
 	cookie  string
@@ -149,6 +155,7 @@ func newHandler(dir string, o *Options, front *frontEnd) (*Handler, error) {
 		}
 	}
 	h := &Handler{options: opts, cache: &cache{limit: opts.Cache}, mux: http.NewServeMux(), viewer: front}
+	h.remove = memory.OnWait(h.cache.free)
 	h.memory = newBudget(opts.Memory, h.cache.clear)
 	h.files = &files{root: root, remote: objects, options: &h.options}
 	h.cookie = cookieName(opts.Token)
@@ -166,7 +173,11 @@ func newHandler(dir string, o *Options, front *frontEnd) (*Handler, error) {
 }
 
 // Close ends the workers and closes the files. Requests in progress end first.
-func (h *Handler) Close() error { return h.files.close() }
+func (h *Handler) Close() error {
+	h.remove()
+	h.cache.close()
+	return h.files.close()
+}
 
 // ServeHTTP implements http.Handler.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {

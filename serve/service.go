@@ -10,6 +10,7 @@ import (
 	"os"
 	"time"
 
+	memory "github.com/hyperslab/hyperslab/internal/chunked/budget"
 	"github.com/hyperslab/hyperslab/internal/sandbox/worker"
 )
 
@@ -36,6 +37,7 @@ func serveFile(s *worker.Session, o *sourceOptions) (worker.Handler[request], er
 	if len(s.Files) != 1 {
 		return nil, fmt.Errorf("%w: %d files", worker.ErrProtocol, len(s.Files))
 	}
+	memory.SetLimit(o.Memory)
 	h := &fileWorker{name: o.Name, file: s.Files[0]}
 	var err error
 	if h.source, err = openSource(context.Background(), h.file, o); err != nil {

@@ -73,7 +73,7 @@ The server has no encryption; use ssh -L or a proxy with TLS from other machines
 	f.StringVar(&j.auth, "auth", "token", "`KIND` of authentication: token (random), env (token in "+tokenVariable+") or off")
 	f.StringSliceVar(&j.hosts, "host", nil, "host `NAME` of the server in addresses, in addition to localhost; can be repeated")
 	f.StringVar(&j.response, "max-response", "64MiB", "maximum `SIZE` of a response")
-	f.StringVar(&j.memory, "memory", "512MiB", "maximum `SIZE` of all responses together, cached ones too")
+	f.StringVar(&j.memory, "memory", "512MiB", "maximum `SIZE` of responses, caches and chunks in each process")
 	f.DurationVar(&j.timeout, "timeout", time.Minute, "maximum `TIME` of the work for a response")
 	f.BoolVar(&j.sandbox, "sandbox", true, "read files in isolated processes")
 	f.BoolVar(&j.trusted, "trusted", false, "do not check files, and read URLs by ranges; no sandbox")
@@ -119,6 +119,7 @@ func (j *serveJob) run(ctx context.Context, targets []string) (err error) {
 			}
 		}
 	}
+	defer ndarray.SetReadMemory(ndarray.SetReadMemory(opts.Memory))
 	handler, err := serve.New(dir, opts)
 	if err != nil {
 		return err
