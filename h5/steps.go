@@ -229,7 +229,11 @@ func (d *Dataset) longShapeLocked(op string, id C.int64_t, shape []int64) error 
 	var first, last, chunk, dims [MaxRank]C.uint64_t
 	var axes, n C.size_t
 	everything := []int64{selAll}
-	if rc := C.goh5_dbounds(&cerr, id, cInts(everything), 1, C.size_t(len(shape)), &first[0], &last[0], &chunk[0], &dims[0], &axes, &n); rc < 0 || n == 0 {
+	rc := C.goh5_dbounds(&cerr, id, cInts(everything), 1, C.size_t(len(shape)), &first[0], &last[0], &chunk[0], &dims[0], &axes, &n)
+	switch {
+	case rc == C.GOH5_ELIB || rc == C.GOH5_ENOMEM:
+		return newError(op, d.path, rc, &cerr)
+	case rc < 0 || n == 0:
 		return nil // the operation itself reports the error
 	}
 	for axis, to := range shape {
