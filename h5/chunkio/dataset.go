@@ -210,7 +210,9 @@ func (s *dataset) readIndex(d *h5.Dataset) (*index, error) {
 	if sparse {
 		size = stored * sparseEntry
 	}
-	runtime.AddCleanup(x, budget.Grant.Release, budget.Lend(size, size))
+	if s.file != nil { // cached
+		runtime.AddCleanup(x, budget.Grant.Release, budget.Lend(size, size))
+	}
 	if sparse {
 		x.sparse = make(map[int64]entry, stored)
 	} else {

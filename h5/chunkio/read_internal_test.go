@@ -6,13 +6,17 @@ package chunkio
 import (
 	"fmt"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"testing"
+	"time"
+	"unsafe"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/h5/filter"
+	"github.com/hyperslab/hyperslab/internal/chunked/budget"
 )
 
 // TestRead_wholeChunks checks that a chunk is decoded directly into dst if all of it is selected
@@ -76,4 +80,35 @@ func TestTooManyLoops(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, want, why)
 	}
+}
+
+// TestRead_tableMemory checks that the table of chunks of an open dataset counts in the memory of
+// the process.
+func TestRead_tableMemory(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x.h5")
+	f, err := h5.Create(path, nil)
+	require.NoError(t, err)
+	u1 := h5.Uint(1, h5.LittleEndian)
+	d, err := f.Root().CreateDataset("d", u1, h5.SimpleSpace(sparseFrom), &h5.DatasetOptions{ChunkShape: []int64{1}})
+	require.NoError(t, err)
+	require.NoError(t, d.WriteRegion([]byte{7}, u1, h5.Region{Start: []int64{9}, Count: []int64{1}}))
+	require.NoError(t, f.Close())
+	before, _ := budget.Held()
+	held := func() int64 {
+		runtime.GC()
+		now, _ := budget.Held()
+		return now - before
+	}
+	func() {
+		f, err := h5.Open(path, h5.ReadOnly)
+		require.NoError(t, err)
+		d, err := f.Root().OpenDataset("d")
+		require.NoError(t, err)
+		_, err = Read(t.Context(), d, make([]byte, sparseFrom), u1, h5.Region{Start: []int64{0}, Count: []int64{sparseFrom}}, nil)
+		require.NoError(t, err)
+		require.EqualValues(t, sparseFrom*int64(unsafe.Sizeof(entry{})), held())
+		runtime.KeepAlive(d)
+		require.NoError(t, f.Close())
+	}()
+	require.Eventually(t, func() bool { return held() == 0 }, 10*time.Second, time.Millisecond)
 }
