@@ -87,7 +87,7 @@ func FuzzHandler_picture(f *testing.F) {
 	fuzzRoute(f, "picture", "file=a.h5&path=/g/x&selection=::2,::-1&colors=gray", "file=b.b2nd&path=/b&selection=0", "file=b.b2nd&path=/b&log=true&clip=1,99&colors=magma", "file=b.b2nd&path=/b&selection=1:1")
 }
 
-func FuzzHandler_root(f *testing.F) {
+func FuzzHandler_directory(f *testing.F) {
 	h, dir := fuzzHandler(f)
 	for _, name := range []string{"", ".", "..", "g", "a.h5", "/", "x\x00"} {
 		f.Add(name, true)

@@ -68,6 +68,15 @@ func TestFuzz_targets(t *testing.T) {
 		}
 	}
 	require.Equal(t, want, got)
+	for _, one := range got {
+		dir, name, _ := strings.Cut(one, " ")
+		for _, other := range got {
+			below, longer, _ := strings.Cut(other, " ")
+			if one != other && (below == dir || strings.HasPrefix(below, dir+"/")) {
+				require.False(t, strings.HasPrefix(longer, name), "OSS-Fuzz finds two targets for %s: also %s", one, other)
+			}
+		}
+	}
 }
 
 // TestFuzz_build runs build.sh for one target, with the tool of OSS-Fuzz if it is installed, and
