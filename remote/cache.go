@@ -9,7 +9,6 @@ import (
 	"weak"
 
 	"github.com/hyperslab/hyperslab/internal/chunked/budget"
-	"github.com/hyperslab/hyperslab/internal/grid"
 )
 
 const (
@@ -17,7 +16,6 @@ const (
 	blockSize  = 1 << blockShift // bytes of a block, except the last one of an object
 
 	cacheLeast = 16 << 20 // bytes of blocks that a cache may have in any case
-	cacheGrant = 1 << 20  // bytes that a cache takes from the memory of the process at a time
 )
 
 // key identifies a block of one version of an object.
@@ -44,48 +42,29 @@ type cache struct {
 	order  list.List // of blocks with data, the least recently used first
 	bytes  int64
 	most   int64
-	grants *grants
+	grants *budget.Grants
 }
-
-// grants are the parts of the memory of the process that a cache has. They are released when the
-// cache is unreachable, because a client has no Close.
-type grants struct{ list []budget.Grant }
 
 // newCache returns a cache of at most the given number of bytes. Blocks beyond cacheLeast count in
 // the memory of the process, and leave the cache when a read needs it.
 func newCache(most int64) *cache {
-	c := &cache{blocks: make(map[key]*block), most: most, grants: &grants{}}
+	c := &cache{blocks: make(map[key]*block), most: most, grants: &budget.Grants{}}
 	self := weak.Make(c)
 	remove := budget.OnWait(func(n int64) {
 		if c := self.Value(); c != nil {
 			c.shrink(n)
 		}
 	})
-	runtime.AddCleanup(c, func(g *grants) {
+	runtime.AddCleanup(c, func(g *budget.Grants) {
 		remove()
-		g.resize(0)
+		g.Resize(0)
 	}, c.grants)
 	return c
 }
 
-// resize takes or releases grants for the bytes of a cache. It returns false if the process has no
+// fits takes or releases grants for the bytes of the cache. It returns false if the process has no
 // memory for them.
-func (g *grants) resize(bytes int64) bool {
-	want := int(grid.DivUp(max(bytes-cacheLeast, 0), cacheGrant))
-	for len(g.list) < want {
-		one, ok := budget.Keep(cacheGrant)
-		if !ok {
-			return false
-		}
-		g.list = append(g.list, one)
-	}
-	for len(g.list) > want {
-		last := len(g.list) - 1
-		g.list[last].Release()
-		g.list = g.list[:last]
-	}
-	return true
-}
+func (c *cache) fits() bool { return c.grants.Resize(max(c.bytes-cacheLeast, 0)) }
 
 // shrink evicts n bytes of blocks that no plan waits for, down to cacheLeast.
 func (c *cache) shrink(n int64) {
@@ -98,7 +77,7 @@ func (c *cache) shrink(n int64) {
 			c.evict(b)
 		}
 	}
-	c.grants.resize(c.bytes)
+	c.fits()
 }
 
 // claim returns the block, and whether the caller must fetch it.
@@ -133,7 +112,7 @@ func (c *cache) done(b *block, data []byte) {
 	b.data = data
 	b.elem = c.order.PushBack(b)
 	c.bytes += int64(len(data))
-	for (c.bytes > c.most || !c.grants.resize(c.bytes)) && c.order.Len() > 1 {
+	for (c.bytes > c.most || !c.fits()) && c.order.Len() > 1 {
 		c.evict(c.order.Front().Value.(*block))
 	}
 	close(b.ready)

@@ -150,6 +150,7 @@ type call struct {
 	swap *swap  // byte-order conversion between stored and caller's elements
 	fill []byte // element that is not stored, in the caller's datatype
 	need int64  // maximum memory of one worker in bytes
+	keep bool   // decoded chunks are kept for the next read, because this one needs parts of few
 
 	progress struct {
 		sync.Mutex
@@ -206,6 +207,7 @@ func (c *call) prepare(length int) (why string, err error) {
 	}
 	c.o.Workers = int(min(int64(c.o.Workers), c.o.Memory/need, c.plan.Chunks))
 	c.progress.total = int64(length)
+	c.keep = c.op == "read" && !c.swap.needed() && set.keeps() && c.plan.Chunks <= h5.DefaultChunkCache().Bytes/int64(set.chunkBytes)
 	return "", nil
 }
 

@@ -43,6 +43,8 @@ type dataset struct {
 	mu      sync.Mutex   // held while the index is read
 	index   *index
 	part    *partIndex // of a remote file: the last part that was read
+
+	kept map[int64]*keptChunk // by number; protected by the lock of the cache
 }
 
 // known caches the datasets of files that cannot change.
@@ -88,7 +90,10 @@ func lookUp(d *h5.Dataset, exact bool) (*dataset, error) {
 // keep caches a dataset.
 func keep(d *h5.Dataset, key weak.Pointer[h5.Dataset], set *dataset) {
 	if _, loaded := known.LoadOrStore(key, set); !loaded {
-		runtime.AddCleanup(d, func(key weak.Pointer[h5.Dataset]) { known.Delete(key) }, key)
+		runtime.AddCleanup(d, func(key weak.Pointer[h5.Dataset]) {
+			known.Delete(key)
+			kept.drop(set)
+		}, key)
 	}
 }
 
@@ -284,12 +289,14 @@ func Stored(d *h5.Dataset, start, end []int64) (numbers []int64, ok bool, err er
 // worthIndexing reports whether reading the whole index is cheaper than querying libhdf5 for that
 // many more chunks, or will be soon. The unit of cost is an entry of the index, about a
 // microsecond. A query of libhdf5 costs 8 for a chunk, and 1 for each 16 KiB of it. libhdf5 reads
-// the whole chunk even if the region needs little of it.
-func (s *dataset) worthIndexing(chunks int64) bool {
+// the whole chunk even if the region needs little of it. For parts of chunks, which libhdf5 would
+// read without the whole index, a large index must pay for itself first.
+func (s *dataset) worthIndexing(chunks int64, parts bool) bool {
 	const least, each, bytes = 64, 8, 16 << 10
 	if s.file == nil {
 		return false
 	}
 	queried := s.touched.Add(chunks)
-	return queried > least || queried >= s.total/(each+int64(s.chunkBytes)/bytes)
+	soon := queried > least && !(parts && s.total > sparseFrom)
+	return soon || queried >= s.total/(each+int64(s.chunkBytes)/bytes)
 }

@@ -37,7 +37,7 @@ func (c *call) read(ctx context.Context, dst []byte) (Stats, error) {
 	switch {
 	case c.set.remote != nil:
 		x, err = c.readRemote() // a request costs more than an index
-	case c.set.worthIndexing(c.plan.Chunks):
+	case c.set.worthIndexing(c.plan.Chunks, c.keep):
 		x, err = c.set.readIndex(c.d)
 	}
 	if err != nil {
@@ -75,6 +75,10 @@ func (c *call) read(ctx context.Context, dst []byte) (Stats, error) {
 
 // within reads the current piece when the process has enough memory for a chunk.
 func (r *reader) within(ctx context.Context, dst []byte) error {
+	if r.copied(dst) {
+		r.done++
+		return nil
+	}
 	grant, err := budget.Acquire(ctx, r.c.need)
 	if err != nil {
 		return err
@@ -125,7 +129,7 @@ func (c *call) fillValue() []byte {
 	return value
 }
 
-func (r *reader) read(dst []byte) error {
+func (r *reader) read(dst []byte) (err error) {
 	c, q := r.c, r.q
 	if e, ok := r.inFile(); ok && e.stored && e.mask == 0 && c.set.pipeline.Partial() && !c.set.unfiltered(q) && r.some() {
 		return r.partOfFile(dst[q.InBuffer:], e)
@@ -165,13 +169,42 @@ func (r *reader) read(dst []byte) error {
 		}
 		return r.part(dst, func(to []byte, p filter.Part) error { return c.set.pipeline.DecodePart(to, raw, p) })
 	}
-	data := grown(&r.data, c.set.chunkBytes)
-	if err := c.set.pipeline.Decode(data, raw, mask); err != nil {
+	data := []byte(nil)
+	if k := r.keep(); k != nil {
+		defer kept.release(k)
+		defer func() { kept.decoded(k, err) }()
+		data = k.data
+	} else {
+		data = grown(&r.data, c.set.chunkBytes)
+	}
+	if err = c.set.pipeline.Decode(data, raw, mask); err != nil {
 		return r.cut(raw, mask, err)
 	}
 	c.swap.bytes(data)
 	c.plan.Gather(q, dst, data)
 	return nil
+}
+
+// copied copies the piece from a kept chunk. It returns false if the chunk is not kept.
+func (r *reader) copied(dst []byte) bool {
+	if !r.c.keep {
+		return false
+	}
+	k := kept.find(r.c.set, r.q.Number)
+	if k == nil {
+		return false
+	}
+	defer kept.release(k)
+	r.c.plan.Gather(r.q, dst[r.q.InBuffer:], k.data)
+	return true
+}
+
+// keep returns the entry of the cache into which the current chunk must be decoded, or nil.
+func (r *reader) keep() *keptChunk {
+	if !r.c.keep {
+		return nil
+	}
+	return kept.add(r.c.set, r.q.Number)
 }
 
 // cut explains the error of decoding a chunk at the edge of the dataset that is stored without its

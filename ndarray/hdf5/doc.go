@@ -19,15 +19,16 @@
 //
 // # Memory
 //
-// The memory of a call that moves whole chunks is documented in package chunkio. For other calls
-// libhdf5 holds one decoded chunk per call and a chunk cache of about 1 MiB per open dataset. For
-// elements stored in the other byte order, each write copies one slab.
+// The memory of a call that moves chunks in workers is documented in package chunkio. For other
+// calls libhdf5 holds one decoded chunk per call and a chunk cache of about 8 MiB per open dataset.
+// For elements stored in the other byte order, each write copies one slab.
 //
 // # Concurrency
 //
 // All methods may be called at the same time. Workers (package chunkio) read and write regions of
-// whole chunks or larger ones, as many as the call allows. libhdf5 reads and writes other regions.
-// It runs one call at a time in the whole process and caches decoded chunks for the next call.
+// whole chunks or larger ones, as many as the call allows. They also read parts of compressed
+// chunks of a file that is open for reading only. libhdf5 reads and writes other regions. It runs
+// one call at a time in the whole process and caches decoded chunks for the next call.
 // Large regions move in slabs, so that other calls can run in between. With OpenOptions.Library
 // libhdf5 moves all elements. Storage reports why workers cannot be used.
 //

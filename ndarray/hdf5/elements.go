@@ -1,6 +1,6 @@
-// Reads and writes of elements. Workers (package chunkio) move whole chunks. libhdf5 moves smaller
-// regions, because it caches decoded chunks for the next call. Elements without chunks are read
-// from the file itself.
+// Reads and writes of elements. Workers (package chunkio) move whole chunks, and read parts of
+// chunks if they can keep the decoded chunks for the next call. libhdf5 moves other parts, because
+// it caches chunks too. Elements without chunks are read from the file itself.
 
 package hdf5
 
@@ -143,6 +143,9 @@ type direct struct {
 	reads atomic.Int32
 	once  sync.Once
 	file  *os.File // nil: libhdf5 reads
+
+	kept  sync.Once
+	keeps bool // chunkio can keep decoded chunks
 }
 
 // shortRow is the number of bytes of a row that takes as long to read alone as in libhdf5's buffer.
@@ -241,8 +244,8 @@ func (b *backend) rows(r ndarray.Region) readahead.Ranges {
 }
 
 // worthReading reports whether workers should read a region of n bytes. A region smaller than a
-// chunk that fits libhdf5's cache is left to libhdf5, because the next region is often in the same
-// chunk. The exception is Blosc2, which can decode parts of a chunk.
+// chunk is left to libhdf5 if the chunk fits its cache and workers cannot keep it, because the next
+// region is often in the same chunk. The exception is Blosc2, which can decode parts of a chunk.
 func (b *backend) worthReading(n int) bool {
 	if b.library || b.meta.ChunkShape == nil || b.striped.created != nil {
 		return false
@@ -252,7 +255,24 @@ func (b *backend) worthReading(n int) bool {
 	}
 	chunk := b.chunkBytes()
 	return int64(n) >= chunk || chunk > h5.DefaultChunkCache().Bytes ||
-		len(b.filters) == 1 && b.filters[0].ID == filter.IDBlosc2
+		len(b.filters) == 1 && b.filters[0].ID == filter.IDBlosc2 || len(b.filters) > 0 && b.keeps()
+}
+
+// keeps reports whether workers can keep decoded chunks: the file is read without libhdf5, and is
+// not remote.
+func (b *backend) keeps() bool {
+	if b.file == nil || !b.meta.ReadOnly {
+		return false
+	}
+	b.direct.kept.Do(func() {
+		if source, _ := b.file.Source(); source != nil {
+			b.direct.keeps = readahead.Of(source) == nil
+			return
+		}
+		_, err := b.file.Descriptor()
+		b.direct.keeps = err == nil
+	})
+	return b.direct.keeps
 }
 
 func (b *backend) chunkBytes() int64 {

@@ -125,6 +125,30 @@ func Keep(n int64) (g Grant, ok bool) {
 	return Grant{p, n, cache}, true
 }
 
+// keepStep is the number of bytes that Grants takes at a time.
+const keepStep = 1 << 20
+
+// Grants are the grants of a cache with many small entries. They are not safe for concurrent use.
+type Grants struct{ list []Grant }
+
+// Resize takes or releases grants for all bytes of a cache. It returns false if they are not free.
+func (g *Grants) Resize(bytes int64) bool {
+	want := int((bytes + keepStep - 1) / keepStep)
+	for len(g.list) < want {
+		one, ok := Keep(keepStep)
+		if !ok {
+			return false
+		}
+		g.list = append(g.list, one)
+	}
+	for len(g.list) > want {
+		last := len(g.list) - 1
+		g.list[last].Release()
+		g.list = g.list[:last]
+	}
+	return true
+}
+
 // OnWait registers a function that releases grants of a cache, n bytes or what it has. It is called
 // before a read waits, and when an operation begins. remove ends the registration.
 func OnWait(shrink func(n int64)) (remove func()) {
