@@ -25,7 +25,7 @@ peers=(numpy==2.4.6 h5py==3.16.0 blosc2==4.14.1 bcolz-zipline==1.13.0 hdf5plugin
 # obstore, h5coro, and pyfive, which reads HDF5 without libhdf5.
 remote=(numpy==2.4.6 h5py==3.16.0 blosc2==4.14.1 fsspec==2026.9.0 s3fs==2026.9.0 aiohttp==3.14.5 xarray==2026.9.0 zarr==3.1.6 kerchunk==0.2.10 pandas==3.1.1 pyarrow==26.0.1 fastparquet==2026.9.0 netCDF4==1.7.5.1.post1 h5netcdf==1.8.2 virtualizarr==2.5.1 obstore==0.12.1 h5coro==1.0.7 pyfive==1.3.0)
 # Readers of the volume, which `make bench` compares with (`peers.sh bench`).
-bench=(numpy==2.4.6 h5py==3.16.0 hdf5plugin==7.1.0 blosc2==4.14.1 netCDF4==1.7.5.1.post1 zarr==3.1.6 zarrs==0.2.3 tensorstore==0.1.86 b2h5py==0.5.1)
+bench=(numpy==2.4.6 h5py==3.16.0 hdf5plugin==7.1.0 blosc2==4.14.1 netCDF4==1.7.5.1.post1 zarr==3.1.6 zarrs==0.2.3 tensorstore==0.1.86 b2h5py==0.5.1 hidefix==0.12.0)
 # C-Blosc2 2.17.1, HDF5 1.14.6 in h5py and 1.14.2 in netCDF4.
 older=(numpy==2.4.6 h5py==3.14.0 blosc2==3.2.1 netCDF4==1.7.2)
 

@@ -189,7 +189,9 @@ func (b *bench) specs() []spec {
 	}
 	each("repack/hdf5", (*bench).repack)
 	each("convert/hdf5-b2nd", (*bench).convert)
-	add(promised, "checksum/b2nd", (*bench).checksum)
+	for _, codec := range []string{"lz4", "zstd"} {
+		add(promised, "checksum/b2nd-"+codec, func(b *bench) (*row, error) { return b.checksum(codec) })
+	}
 	for _, to := range []string{"h5", "b2nd"} {
 		add(promised, "rechunk/"+to, half(true, func(b *bench) (*row, error) { return b.rechunk(to) }))
 	}

@@ -1,6 +1,5 @@
 // Rows of the volume: one array of 16-bit integers in HDF5, b2nd and sharded Zarr, which other
-// libraries for these formats read too. `make peers-bench` installs them, except hidefix, which
-// must be installed by hand.
+// libraries for these formats read too. `make peers-bench` installs them.
 
 package main
 
