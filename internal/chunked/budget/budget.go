@@ -7,6 +7,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/hyperslab/hyperslab/internal/grid"
 	"github.com/hyperslab/hyperslab/internal/meter"
 )
 
@@ -133,7 +134,7 @@ type Grants struct{ list []Grant }
 
 // Resize takes or releases grants for all bytes of a cache. It returns false if they are not free.
 func (g *Grants) Resize(bytes int64) bool {
-	want := int((bytes + keepStep - 1) / keepStep)
+	want := int(grid.DivUp(bytes, keepStep))
 	for len(g.list) < want {
 		one, ok := Keep(keepStep)
 		if !ok {
