@@ -35,9 +35,9 @@ type Options struct {
 }
 
 // Write writes a file, or one object of it, as h5dump does. It returns the first error of reading,
-// which wraps *h5.Error, or the writer's error, after which it reads no further. It writes nothing and returns h5.ErrNotFound if
-// Object or Attribute does not exist, h5.ErrRegion if Part is not inside Object, and h5.ErrKind if
-// Object is not a dataset.
+// which wraps *h5.Error, or the writer's error, after which it reads no further. It writes nothing
+// and returns h5.ErrNotFound if Object or Attribute does not exist, h5.ErrRegion if Part is not
+// inside Object, and h5.ErrKind if Object is not a dataset.
 func Write(w io.Writer, f *h5.File, o *Options) error {
 	p := &printer{w: bufio.NewWriterSize(w, 64<<10), file: f}
 	if o != nil {
