@@ -282,8 +282,8 @@ func TestWriteFiles_embedded(t *testing.T) {
 	}
 }
 
-// TestWriteFiles_subArrays writes the references of sub-arrays: those that Zarr cannot represent are
-// left out with an error.
+// TestWriteFiles_subArrays writes the references of sub-arrays: those that Zarr cannot represent
+// are left out with an error.
 func TestWriteFiles_subArrays(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "x.h5")
 	f, err := h5.Create(file, nil)
