@@ -121,10 +121,10 @@ bench: build ## every promised speed against its peer, and how cost grows: scrip
 	@scripts/bench.sh $(BENCH)
 
 .PHONY: bench-remote
-bench-remote: build peers ## reads of URLs with 30 ms latency, against h5py and python-blosc2 with fsspec: .bench/remote.md
+bench-remote: build peers ## reads of URLs with latency, against h5py, python-blosc2, h5coro, kerchunk and Zarr: scripts/bench/remote/results.md
 	mkdir -p .bench
 	$(GO) build -o .bench/hyperslab ./cmd/hyperslab
-	$(GO) run ./scripts/bench/remote -python .venv-remote/bin/python -o .bench/remote.md $(BENCH)
+	$(GO) run ./scripts/bench/remote -python .venv-remote/bin/python -o scripts/bench/remote/results.md $(BENCH)
 
 .PHONY: bench-large
 bench-large: build ## copy 10 GiB of values between two grids in 256 MiB of memory

@@ -10,40 +10,34 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 )
 
-// bucket is the name of the bucket of the server, with which it answers S3 clients. They only read
-// objects, so that the responses of a web server are sufficient.
-const bucket = "bucket"
-
-// server serves the files of a directory. It delays each response by its latency, and sends at most
-// rate bytes per second on all connections together.
+// server serves the files of a directory. It delays each response by the latency of its link, and
+// sends at most the rate of the link on all connections together.
 type server struct {
 	url      string
-	rate     float64
 	requests atomic.Int64
 	sent     atomic.Int64
 	http     *http.Server
 
 	mu   sync.Mutex
+	link link
 	free time.Time // when the line is free
 }
 
-func newServer(dir string, latency time.Duration, rate float64) (*server, error) {
+func newServer(dir string) (*server, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, err
 	}
-	s := &server{url: "http://" + l.Addr().String(), rate: rate}
+	s := &server{url: "http://" + l.Addr().String()}
 	files := http.FileServer(http.Dir(dir))
 	s.http = &http.Server{ReadHeaderTimeout: time.Minute, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		s.requests.Add(1)
-		time.Sleep(latency)
-		r.URL.Path = strings.TrimPrefix(r.URL.Path, "/"+bucket)
+		time.Sleep(s.current().latency)
 		if info, err := os.Stat(filepath.Join(dir, filepath.FromSlash(path.Clean(r.URL.Path)))); err == nil {
 			w.Header().Set("ETag", fmt.Sprintf(`"%x-%x"`, info.ModTime().UnixNano(), info.Size())) // as nginx and S3 do
 		}
@@ -54,6 +48,19 @@ func newServer(dir string, latency time.Duration, rate float64) (*server, error)
 	})}
 	go func() { _ = s.http.Serve(l) }() // it returns after Close
 	return s, nil
+}
+
+// use changes the link.
+func (s *server) use(l link) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.link = l
+}
+
+func (s *server) current() link {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.link
 }
 
 func (s *server) close() { _ = s.http.Close() }
@@ -69,7 +76,7 @@ func (s *server) pass(ctx context.Context, n int) error {
 	if earliest := now.Add(-slack); s.free.Before(earliest) {
 		s.free = earliest
 	}
-	s.free = s.free.Add(time.Duration(float64(n) / s.rate * 1e9))
+	s.free = s.free.Add(time.Duration(float64(n) / s.link.rate * 1e9))
 	wait := s.free.Sub(now)
 	s.mu.Unlock()
 	s.sent.Add(int64(n))
