@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/hyperslab/hyperslab/internal/hdf5/h5cloud"
-	"github.com/hyperslab/hyperslab/internal/location/urlfile"
 	"github.com/hyperslab/hyperslab/internal/recovery"
 	"github.com/hyperslab/hyperslab/internal/verify"
 	"github.com/hyperslab/hyperslab/ndarray"
@@ -409,7 +408,7 @@ type CloudProblem struct {
 func CheckCloud(ctx context.Context, file string) (*CloudReport, error) {
 	x, err := h5cloud.ExamineFile(ctx, file)
 	if err != nil {
-		return nil, ndarray.Wrap("examine", urlfile.Redact(file), err)
+		return nil, err
 	}
 	r := &CloudReport{Bytes: x.Size, MetadataBytes: x.Metadata.Bytes, Requests: x.Metadata.Requests, PageSize: x.PageSize}
 	for _, a := range x.Arrays {

@@ -22,6 +22,8 @@ type Report struct {
 	PageSize int64 // 0 without paged file space
 	Arrays   []Array
 	Problems []Problem
+
+	Now, Repacked Cost // of xarray, for the file and its copy by Create
 }
 
 // Array is the layout of a dataset.
@@ -44,7 +46,12 @@ type Problem struct {
 }
 
 // ExamineFile is Examine for a file or URL.
-func ExamineFile(ctx context.Context, file string) (_ *Report, err error) {
+func ExamineFile(ctx context.Context, file string) (*Report, error) {
+	x, err := examineFile(ctx, file)
+	return x, ndarray.Wrap("examine", urlfile.Redact(file), err)
+}
+
+func examineFile(ctx context.Context, file string) (_ *Report, err error) {
 	if urlfile.IsURL(file) {
 		o, err := urlfile.Get().Open(ctx, file)
 		if err != nil {
@@ -74,7 +81,8 @@ func Examine(ctx context.Context, r io.ReaderAt, size int64) (*Report, error) {
 	if s := f.FileSpace(); s != nil && s.Strategy == h5file.Paged {
 		x.PageSize = int64(s.PageSize)
 	}
-	if x.Metadata, err = ReadMetadata(r, size); err != nil {
+	c := &costs{open: newBlocks(size), all: newBlocks(size)}
+	if x.Metadata, err = readMetadata(r, size, c); err != nil {
 		return nil, err
 	}
 	if n := x.Metadata.Requests; n > MostRequests {
@@ -91,25 +99,35 @@ func Examine(ctx context.Context, r io.ReaderAt, size int64) (*Report, error) {
 			continue
 		}
 		seen[e.Object.Addr] = true
-		if err := x.array(e.Path, e.Object); err != nil {
+		if err := x.array(e.Path, e.Object, f.UserBlock(), c); err != nil {
 			return nil, err
 		}
 	}
+	stored := int64(0)
+	for i := range x.Arrays {
+		stored += x.Arrays[i].StoredBytes
+	}
+	x.Now, x.Repacked = c.now(), c.repacked(x.Metadata, stored)
 	return x, nil
 }
 
-// array adds a dataset. It ignores one whose sizes are corrupt, which package verify reports.
-func (x *Report) array(path string, o *h5file.Object) error {
+// array adds a dataset of a file with a user block of base bytes. It ignores one whose sizes are
+// corrupt, which package verify reports.
+func (x *Report) array(path string, o *h5file.Object, base int64, costs *costs) error {
 	layout, space := o.Layout(), o.Dataspace()
 	n, ok := space.Elements()
 	each := int64(o.Datatype().Size)
 	if !ok || each > 0 && n > uint64(math.MaxInt64/each) {
 		return nil
 	}
+	scale := coordinate(o)
 	a := Array{Path: path, Shape: sizes(space.Dims), Bytes: int64(n) * each}
 	switch layout.Class {
 	case h5file.Contiguous:
 		a.StoredBytes = int64(layout.Size)
+		if layout.Addr.Defined() {
+			costs.elements(scale, base+int64(layout.Addr), a.StoredBytes)
+		}
 	case h5file.Compact:
 		a.StoredBytes = int64(len(layout.Data))
 	case h5file.Chunked:
@@ -123,6 +141,7 @@ func (x *Report) array(path string, o *h5file.Object) error {
 			}
 			a.Chunks++
 			a.StoredBytes += int64(c.Size)
+			costs.elements(scale, base+int64(c.Addr), int64(c.Size))
 		}
 		a.ChunkShape, a.ChunkBytes = sizes(layout.Dims[:len(layout.Dims)-1]), int64(whole)
 		if a.ChunkBytes > MostChunk || a.ChunkBytes < LeastChunk && a.Bytes > LeastChunk {

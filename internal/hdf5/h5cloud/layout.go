@@ -44,9 +44,19 @@ type span struct{ from, end int64 }
 var chunkIndexes = []string{"v1 B-tree", "v2 B-tree", "fixed array", "extensible array"}
 
 // ReadMetadata examines all structures of a file except elements. Global heaps contain elements.
-func ReadMetadata(r io.ReaderAt, size int64) (l Metadata, err error) {
+func ReadMetadata(r io.ReaderAt, size int64) (Metadata, error) {
+	return readMetadata(r, size, &costs{open: newBlocks(size), all: newBlocks(size)})
+}
+
+// readMetadata is ReadMetadata, and adds the structures to the costs. xarray reads attributes in
+// global heaps when it opens a file, but no chunk indexes.
+func readMetadata(r io.ReaderAt, size int64, c *costs) (l Metadata, err error) {
 	var spans []span
 	err = h5file.Structures(r, size, func(s format.Field) {
+		if !chunkIndex(r, s) {
+			c.open.add(s.Offset, s.Offset+s.Length)
+		}
+		c.all.add(s.Offset, s.Offset+s.Length)
 		if kind := h5file.AllocationType(s.Name); kind != "gheap" && s.Length > 0 && s.Offset >= 0 {
 			spans = append(spans, span{s.Offset, s.Offset + s.Length})
 			if slices.ContainsFunc(chunkIndexes, func(name string) bool { return strings.HasPrefix(s.Name, name) }) {
@@ -75,6 +85,25 @@ func ReadMetadata(r io.ReaderAt, size int64) (l Metadata, err error) {
 		end = s.end
 	}
 	return l, nil
+}
+
+// chunkIndex reports whether a structure is a part of a chunk index. B-trees have other contents
+// too; a byte of each node contains the type of the tree.
+func chunkIndex(r io.ReaderAt, s format.Field) bool {
+	kind := func(at int64) byte {
+		var b [1]byte
+		if _, err := r.ReadAt(b[:], s.Offset+at); err != nil {
+			return 0
+		}
+		return b[0]
+	}
+	switch {
+	case strings.HasPrefix(s.Name, "v1 B-tree"):
+		return kind(4) == 1
+	case strings.HasPrefix(s.Name, "v2 B-tree"):
+		return kind(5) == 10 || kind(5) == 11
+	}
+	return strings.HasPrefix(s.Name, "fixed array") || strings.HasPrefix(s.Name, "extensible array")
 }
 
 // ChunkShape returns the shape of the chunks of an array: the shape of a typical read, or the

@@ -4,13 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/shell"
 	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/term"
+	"github.com/hyperslab/hyperslab/internal/hdf5/h5cloud"
 	"github.com/hyperslab/hyperslab/remote"
 )
 
@@ -30,7 +31,28 @@ type CloudRow struct {
 	Requests shell.JSONInt  `json:"metadata_requests"`
 	Arrays   []CloudArray   `json:"arrays"`
 	Problems []CloudProblem `json:"problems"`
+	XArray   *CloudXArray   `json:"xarray"`
 	Error    *string        `json:"error"`
+}
+
+// CloudXArray is the estimated cost of reads by xarray.
+type CloudXArray struct {
+	Now      CloudCost `json:"now"`
+	Repacked CloudCost `json:"repacked"`
+}
+
+// CloudCost is the cost of a reader for one file.
+type CloudCost struct {
+	OpenRequests shell.JSONInt   `json:"open_requests"`
+	OpenSeconds  shell.JSONFloat `json:"open_seconds"`
+	ReadRequests shell.JSONInt   `json:"read_requests"`
+	ReadSeconds  shell.JSONFloat `json:"read_seconds"`
+}
+
+// newCloudCost rounds the seconds to milliseconds.
+func newCloudCost(c h5cloud.Cost) CloudCost {
+	round := func(r h5cloud.Reads) shell.JSONFloat { return shell.JSONFloat(math.Round(1000*r.Seconds()) / 1000) }
+	return CloudCost{shell.JSONInt(c.Open.Requests), round(c.Open), shell.JSONInt(c.All.Requests), round(c.All)}
 }
 
 // CloudArray is the layout of one array.
@@ -88,11 +110,12 @@ func (j *verifyJob) verifyCloud(cmd *cobra.Command, args []string) error {
 
 // examine fills the row.
 func (row *CloudRow) examine(ctx context.Context, source string) error {
-	x, err := hyperslab.CheckCloud(ctx, source)
+	x, err := h5cloud.ExamineFile(ctx, source)
 	if err != nil {
 		return err
 	}
-	row.Bytes, row.Metadata, row.Requests = shell.JSONInt(x.Bytes), shell.JSONInt(x.MetadataBytes), shell.JSONInt(x.Requests)
+	row.Bytes, row.Metadata, row.Requests = shell.JSONInt(x.Size), shell.JSONInt(x.Metadata.Bytes), shell.JSONInt(x.Metadata.Requests)
+	row.XArray = &CloudXArray{newCloudCost(x.Now), newCloudCost(x.Repacked)}
 	if x.PageSize > 0 {
 		row.Page = new(shell.JSONInt(x.PageSize))
 	}
@@ -106,7 +129,7 @@ func (row *CloudRow) examine(ctx context.Context, source string) error {
 }
 
 // array adds a dataset.
-func (row *CloudRow) array(a *hyperslab.CloudArray) {
+func (row *CloudRow) array(a *h5cloud.Array) {
 	d := CloudArray{Path: a.Path, Shape: shell.JSONShape(a.Shape), Bytes: shell.JSONInt(a.Bytes), Stored: shell.JSONInt(a.StoredBytes)}
 	if a.ChunkShape != nil {
 		d.Chunk, d.Size, d.Chunks = shell.JSONShape(a.ChunkShape), new(shell.JSONInt(a.ChunkBytes)), new(shell.JSONInt(a.Chunks))
@@ -115,7 +138,7 @@ func (row *CloudRow) array(a *hyperslab.CloudArray) {
 }
 
 // newCloudProblem describes a problem, with the option that fixes it.
-func newCloudProblem(p hyperslab.CloudProblem) CloudProblem {
+func newCloudProblem(p h5cloud.Problem) CloudProblem {
 	if p.Object == "" {
 		return CloudProblem{Problem: fmt.Sprintf("metadata: got %d requests, want at most %d", p.Got, p.Most), Fix: "hyperslab repack --cloud"}
 	}
@@ -140,6 +163,12 @@ func (row *CloudRow) write(a *shell.App, o *verifyJob) error {
 	_, err := fmt.Fprintf(a.Stdout, "%s: %s, %s, metadata %s in %s\n", term.Safe(row.Path), term.Plural(int64(len(row.Arrays)), "array"),
 		space,
 		term.FormatBytes(int64(row.Metadata)), term.Plural(int64(row.Requests), "request"))
+	if x := row.XArray; err == nil {
+		_, err = fmt.Fprintf(a.Stdout, "  xarray over HTTP, about, at 30 ms and 125 MB/s: to open %s, %v s; all elements %s, %v s\n"+
+			"  after repack --cloud: to open %s, %v s; all elements %s, %v s\n",
+			term.Plural(int64(x.Now.OpenRequests), "request"), x.Now.OpenSeconds, term.Plural(int64(x.Now.ReadRequests), "request"), x.Now.ReadSeconds,
+			term.Plural(int64(x.Repacked.OpenRequests), "request"), x.Repacked.OpenSeconds, term.Plural(int64(x.Repacked.ReadRequests), "request"), x.Repacked.ReadSeconds)
+	}
 	for i, p := range row.Problems {
 		if i == o.most && o.most > 0 {
 			_, err = fmt.Fprintf(a.Stdout, "  and %d more; -n 0 lists all\n", len(row.Problems)-i)

@@ -71,6 +71,8 @@ var documents = map[string]any{
 	"place":                 check.PlaceDoc{},
 	shell.SchemaCloud:       check.CloudDoc{},
 	"examined file":         check.CloudRow{},
+	"estimates for xarray":  check.CloudXArray{},
+	"estimate":              check.CloudCost{},
 	"array layout":          check.CloudArray{},
 	"layout problem":        check.CloudProblem{},
 	"left out array":        shell.LeftOutDoc{},
