@@ -19,10 +19,13 @@ type Options struct {
 	// endpoint of AWS_ENDPOINT_URL is allowed without it.
 	AllowPrivate bool
 
-	Parallel int           // maximum number of requests at the same time; default 16
-	Timeout  time.Duration // of a request until its first byte, and for each 4 MiB of its body; default 30 s
-	Retries  int           // maximum number of repetitions of a failed request; default 4, negative: none
-	Cache    int64         // maximum bytes of the block cache, within ndarray.SetReadMemory; default 256 MiB, at least 16 MiB
+	// Parallel is the maximum number of requests at the same time; default 16, and then also 64 of at
+	// most 128 KiB, whose time is that of the latency.
+	Parallel int
+
+	Timeout time.Duration // of a request until its first byte, and for each 4 MiB of its body; default 30 s
+	Retries int           // maximum number of repetitions of a failed request; default 4, negative: none
+	Cache   int64         // maximum bytes of the block cache, within ndarray.SetReadMemory; default 256 MiB, at least 16 MiB
 
 	// CacheDir is the directory of a disk cache, which Open creates. Programs may share it. It
 	// holds blocks of objects with a strong ETag. "" means no disk cache. Open returns an error if
@@ -64,9 +67,15 @@ type Options struct {
 	MaxBytes    int64 // received bytes; default 1 TiB
 }
 
+const (
+	defaultParallel = 16
+	shortParallel   = 64 // short requests at the same time
+	shortRun        = 2  // blocks of a short request
+)
+
 func (o *Options) filled() Options {
 	f := *o
-	f.Parallel = cmp.Or(max(f.Parallel, 0), 16)
+	f.Parallel = cmp.Or(max(f.Parallel, 0), defaultParallel)
 	f.Timeout = cmp.Or(max(f.Timeout, 0), 30*time.Second)
 	f.Retries = cmp.Or(f.Retries, 4)
 	f.Cache = max(cmp.Or(f.Cache, 256<<20), 16<<20)
@@ -84,6 +93,7 @@ type Client struct {
 	disk  *disk // nil: none
 	web   *http.Client
 	slots chan struct{} // of Parallel requests
+	short chan struct{} // of short requests; equal to slots if the program set Parallel
 	s3    s3Account
 	count counters
 
@@ -106,10 +116,14 @@ func NewClient(o *Options) *Client {
 		o = &Options{}
 	}
 	f := o.filled()
-	return &Client{
+	c := &Client{
 		o: f, cache: newCache(f.Cache), disk: newDisk(f.CacheDir, f.DiskCache, f.CacheKey), web: newHTTP(&f, f.AllowPrivate),
 		slots: make(chan struct{}, f.Parallel), known: make(map[string]*version), warned: make(map[string]bool),
 	}
+	if c.short = c.slots; o.Parallel <= 0 {
+		c.short = make(chan struct{}, shortParallel)
+	}
+	return c
 }
 
 // Stats returns the counters of all objects of the client, open or closed.

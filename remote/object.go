@@ -252,9 +252,13 @@ func (o *Object) fetch(run []*block) {
 	if run = o.stored(run); len(run) == 0 {
 		return
 	}
+	slots := o.c.slots
+	if len(run) <= shortRun {
+		slots = o.c.short
+	}
 	select {
-	case o.c.slots <- struct{}{}:
-		defer func() { <-o.c.slots }()
+	case slots <- struct{}{}:
+		defer func() { <-slots }()
 	case <-o.ctx.Done():
 	}
 	err := o.repeat(o.ctx, func() error {

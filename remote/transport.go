@@ -130,7 +130,7 @@ func newTransport(o *Options, allowPrivate bool) *http.Transport {
 		},
 		DisableCompression:     true, // ranges count stored bytes
 		ForceAttemptHTTP2:      true,
-		MaxIdleConnsPerHost:    o.Parallel + 4,
+		MaxIdleConnsPerHost:    o.Parallel + shortParallel,
 		IdleConnTimeout:        30 * time.Second,
 		TLSHandshakeTimeout:    o.Timeout,
 		ResponseHeaderTimeout:  o.Timeout,

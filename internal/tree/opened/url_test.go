@@ -21,7 +21,9 @@ import (
 
 	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/internal/format"
 	"github.com/hyperslab/hyperslab/internal/format/cframe"
+	"github.com/hyperslab/hyperslab/internal/format/h5file"
 	"github.com/hyperslab/hyperslab/internal/grid"
 	"github.com/hyperslab/hyperslab/internal/location/locate"
 	"github.com/hyperslab/hyperslab/internal/testkit/filetest"
@@ -452,6 +454,57 @@ func TestWalk_url(t *testing.T) {
 	require.Equal(t, want, listing(t, s.URL+"/many.h5"))
 	require.Greater(t, s.requests.Load(), int64(20))
 	require.GreaterOrEqual(t, s.together.Load(), int64(3), "requests must run in parallel")
+}
+
+// TestWalk_url_requests compares the number of requests of a listing with the minimum: one for the
+// first 512 KiB, and one for each group of structures that are at most 256 KiB apart. More than 16
+// of them are sent at the same time.
+func TestWalk_url_requests(t *testing.T) {
+	const size = 96 << 10
+	dir := t.TempDir()
+	f, err := h5.Create(dir+"/many.h5", nil)
+	require.NoError(t, err)
+	values := make([]byte, size)
+	for i := range 1000 {
+		d, err := f.Root().CreateDataset(fmt.Sprintf("d%03d", i), h5.Uint(1, h5.LittleEndian), h5.SimpleSpace(size), nil)
+		require.NoError(t, err)
+		require.NoError(t, d.WriteRegion(values, h5.Uint(1, h5.LittleEndian), h5.Region{Start: []int64{0}, Count: []int64{size}}))
+		require.NoError(t, d.Close())
+	}
+	require.NoError(t, f.Close())
+	least := leastMetadata(t, dir+"/many.h5")
+	require.Greater(t, least, int64(100))
+	s := serveDir(t, dir)
+	want := listing(t, dir+"/many.h5")
+	const together = 24
+	s.gather.Store(&gathering{want: together, of: func(*http.Request) bool { return s.requests.Load() > 30 }})
+	require.Equal(t, want, listing(t, s.URL+"/many.h5"))
+	t.Logf("%d requests, minimum %d, %d together", s.requests.Load(), least, s.together.Load())
+	require.LessOrEqual(t, s.requests.Load(), 2*least)
+	require.GreaterOrEqual(t, s.together.Load(), int64(together))
+}
+
+// leastMetadata returns the minimum number of requests for the metadata of an HDF5 file.
+func leastMetadata(t *testing.T, name string) int64 {
+	t.Helper()
+	f, err := os.Open(name)
+	require.NoError(t, err)
+	defer f.Close()
+	info, err := f.Stat()
+	require.NoError(t, err)
+	var spans [][2]int64
+	require.NoError(t, h5file.Structures(f, info.Size(), func(s format.Field) {
+		spans = append(spans, [2]int64{s.Offset, s.Offset + s.Length})
+	}))
+	slices.SortFunc(spans, func(a, b [2]int64) int { return cmp.Compare(a[0], b[0]) })
+	n, end := int64(1), int64(512<<10)
+	for _, s := range spans {
+		if s[1] > end && s[0]-end > 256<<10 {
+			n++
+		}
+		end = max(end, s[1])
+	}
+	return n
 }
 
 func TestOpen_url_paged(t *testing.T) {
