@@ -38,8 +38,8 @@ for name, count, size, chunk in (("small", 5, 1000, 0), ("scattered", 7, 1 << 20
             f.sync()
 `
 
-// readerXArray is a Python program: the reader of the estimates. It prints the number of requests of
-// a server before and after it opens each file, and after it has read all elements.
+// readerXArray is a Python program: the reader of the estimates. It prints the number of requests
+// of a server before and after it opens each file, and after it has read all elements.
 const readerXArray = `import sys, urllib.request
 import fsspec, xarray as xr
 count = lambda: print(urllib.request.urlopen(sys.argv[1] + "/count").read().decode())
