@@ -1,9 +1,9 @@
 // Command remote measures reads of URLs through a server with latency and a bandwidth limit: the
-// hyperslab command, h5py with fsspec, python-blosc2 (RemoteStore), h5coro, kerchunk references with
-// zarr-python and obstore, and the same array as Zarr v3. scripts/nightly.sh remote calls it.
+// hyperslab command, h5py with fsspec, python-blosc2 (RemoteStore), h5coro, kerchunk references
+// with zarr-python and obstore, and the same array as Zarr v3. scripts/nightly.sh remote calls it.
 //
 // The time of the hyperslab command is that of the whole process. The times of Python exclude the
-// start of the program and the imports. A peer that returns other values than hyperslab is an error.
+// start of the program and the imports. The benchmark fails if a peer returns other values.
 package main
 
 import (
