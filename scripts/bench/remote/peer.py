@@ -17,6 +17,7 @@ program, job, name, directory, url = sys.argv[1:]
 SELECTION = {"region": np.s_[32:96, 100:200, 100:200], "small": np.s_[10:40, 10:40, 10:40], "full": np.s_[:, :, :]}
 FILES = ["list.h5", "wide.h5", "big.h5", "small.h5"]
 sink = open("/dev/null", "w")
+temporary = tempfile.TemporaryDirectory()  # removed when the program ends
 
 
 def path(name):
@@ -55,8 +56,6 @@ def indexes():
     if os.path.exists(path("cache.b2nd")):
         os.remove(path("cache.b2nd"))
     blosc2.open(f"{url}/big.b2nd", lazy=True, cache_path=path("cache.b2nd"))[-1, -1, -1]
-    with open(path("refs.url"), "w") as f:
-        f.write(url)
     for file in FILES:
         with open(path(file + ".json")) as f:
             refs = json.load(f)
@@ -92,7 +91,7 @@ def blosc2_job(index):
     if name.endswith(".b2nd"):
         cache = {}
         if index:
-            cache = {"cache_path": tempfile.mkdtemp() + "/cache.b2nd"}
+            cache = {"cache_path": temporary.name + "/cache.b2nd"}
             shutil.copy(path("cache.b2nd"), cache["cache_path"])
         return lambda: blosc2.open(f"{url}/{name}", lazy=True, **cache)[SELECTION[job]].mean(dtype="f8")
     known = {"hdf5_index": path(name + ".blosc2")} if index else {}
