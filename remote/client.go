@@ -19,8 +19,8 @@ type Options struct {
 	// endpoint of AWS_ENDPOINT_URL is allowed without it.
 	AllowPrivate bool
 
-	// Parallel is the maximum number of requests at the same time; default 16, and then also 64 of at
-	// most 128 KiB, whose time is that of the latency.
+	// Parallel is the maximum number of requests at the same time; default 16, and then also 64 of
+	// at most 128 KiB, whose time is that of the latency.
 	Parallel int
 
 	Timeout time.Duration // of a request until its first byte, and for each 4 MiB of its body; default 30 s

@@ -117,7 +117,8 @@ func (b *bench) checksum(codec string) (*row, error) {
 	return r, nil
 }
 
-// checksumTask: write|read with|without CODEC RAW EDGE OUT writes the volume to a new file, or reads it.
+// checksumTask: write|read with|without CODEC RAW EDGE OUT writes the volume to a new file, or
+// reads it.
 func checksumTask(a *args) (*work, error) {
 	operation, sum, codec, raw, n, path := a.text(), a.text(), a.text(), a.text(), a.number(), a.text()
 	if a.err != nil {
