@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"os"
 	"sync"
 	"time"
 )
@@ -100,11 +101,13 @@ type Client struct {
 	local    *fileTarget // the object of WriteIndex; nil: none
 	recorder *recorder   // nil unless WriteIndex records
 
-	mu      sync.Mutex
-	indexes []*index            // open index files
-	indexOf map[string]*index   // by URL
-	known   map[string]*version // by URL; the version that was seen last
-	warned  map[string]bool     // URLs of OnUnverified
+	mu       sync.Mutex
+	indexes  []*index            // open index files
+	indexOf  map[string]*index   // by URL
+	members  map[string]*member  // of archives of indexes, by URL; indexOf takes precedence
+	archives []*os.File          // their files
+	known    map[string]*version // by URL; the version that was seen last
+	warned   map[string]bool     // URLs of OnUnverified
 }
 
 // DefaultClient is the client of package hyperslab. A program may replace it before its first use.
@@ -139,7 +142,10 @@ func (c *Client) CloseIdle() {
 	for _, x := range c.indexes {
 		_ = x.close() // it was only read
 	}
-	c.indexes, c.indexOf = nil, nil
+	for _, f := range c.archives {
+		_ = f.Close()
+	}
+	c.indexes, c.indexOf, c.members, c.archives = nil, nil, nil, nil
 }
 
 const (
@@ -180,7 +186,11 @@ func (c *Client) object(ctx context.Context, url, shown string, whole bool) (*Ob
 	o := &Object{c: c}
 	c.mu.Lock()
 	v := c.known[url]
-	ix := c.indexForLocked(url)
+	ix, err := c.indexForLocked(url)
+	if err != nil {
+		c.mu.Unlock()
+		return nil, err
+	}
 	fresh := v != nil && time.Since(v.seen) < freshFor && (ix == nil || ix.tag != "" || ix.matched.Load() == v)
 	c.mu.Unlock()
 	o.index = ix

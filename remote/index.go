@@ -104,7 +104,8 @@ type interval struct{ off, n, at int64 }
 
 // index is an index file that is open.
 type index struct {
-	file      *os.File
+	file      io.ReaderAt
+	closer    io.Closer // of file; nil if it is in an archive
 	size      int64
 	tag, time string
 	url       string
@@ -114,7 +115,7 @@ type index struct {
 	matched   atomic.Pointer[version]
 
 	mu     sync.Mutex
-	zstd   *zstd.Decoder
+	zstd   *zstd.Decoder           // nil before the first frame
 	cached map[int64]*list.Element // of order, by frame
 	order  list.List               // of *frame, the most recently used first
 }
@@ -172,6 +173,13 @@ func (x *index) frame(number int64) ([]byte, error) {
 	stored := make([]byte, x.frames[number+1]-x.frames[number])
 	if _, err := x.file.ReadAt(stored, x.frames[number]); err != nil {
 		return nil, fmt.Errorf("%w: frame %d: %w", ErrIndex, number, err)
+	}
+	if x.zstd == nil {
+		z, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(frameBytes))
+		if err != nil {
+			return nil, err
+		}
+		x.zstd = z
 	}
 	want := min(frameBytes, x.total-number*frameBytes)
 	data, err := x.zstd.DecodeAll(stored, make([]byte, 0, want))
@@ -295,11 +303,25 @@ func withoutQuery(url string) string {
 }
 
 // indexForLocked returns the index of a URL, or nil.
-func (c *Client) indexForLocked(url string) *index {
-	if x := c.indexOf[url]; x != nil {
-		return x
+func (c *Client) indexForLocked(url string) (*index, error) {
+	for _, at := range []string{url, withoutQuery(url)} {
+		if x := c.indexOf[at]; x != nil {
+			return x, nil
+		}
 	}
-	return c.indexOf[withoutQuery(url)]
+	file, _, _ := strings.Cut(url, "?")
+	m := c.members[file]
+	if m == nil {
+		return nil, nil
+	}
+	if m.index == nil {
+		x, err := m.open()
+		if err != nil {
+			return nil, fmt.Errorf("%q of an archive of indexes: %w", m.Name, err)
+		}
+		m.index, c.indexes = x, append(c.indexes, x)
+	}
+	return m.index, nil
 }
 
 // writeIndex writes the parts of an object in list, with the URL and the validators of head.
@@ -371,7 +393,12 @@ func writeIndex(w io.Writer, o *Object, head *index, list []interval) error {
 // ETag, the size, the beginning of the object, and each further block that is read are compared
 // with the index, as is the modification time if the index was made from the same URL.
 //
-// It returns ErrIndex for a corrupt file, and for an index of a local file without a URL.
+// The file can also be a ZIP archive of indexes that are not compressed, with the paths of their
+// files below a directory. url is then the location of that directory, without a query, and ends in
+// a slash; "" is the comment of the archive.
+//
+// It returns ErrIndex for a corrupt file, and for an index of a local file or directory without a
+// URL.
 func (c *Client) UseIndex(file, url string) (err error) {
 	f, err := os.Open(file)
 	if err != nil {
@@ -382,14 +409,21 @@ func (c *Client) UseIndex(file, url string) (err error) {
 			err = errors.Join(fmt.Errorf("%s: %w", file, err), f.Close())
 		}
 	}()
-	x, err := readIndex(f)
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	if archived(f) {
+		return c.useArchive(f, info.Size(), url)
+	}
+	x, err := readIndex(f, info.Size())
 	if err != nil {
 		return err
 	}
 	if url = cmp.Or(url, withoutQuery(x.url)); url == "" {
-		x.zstd.Close()
 		return fmt.Errorf("%w: it was made from a local file, and has no URL", ErrIndex)
 	}
+	x.closer = f
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.indexes = append(c.indexes, x)
@@ -400,21 +434,17 @@ func (c *Client) UseIndex(file, url string) (err error) {
 	return nil
 }
 
-func readIndex(f *os.File) (*index, error) {
-	info, err := f.Stat()
-	if err != nil {
-		return nil, err
-	}
+func readIndex(f io.ReaderAt, size int64) (*index, error) {
 	bad := func(problem string, got, want any) error {
 		return fmt.Errorf("%w: %s: got %v, want %v", ErrIndex, problem, got, want)
 	}
 	least := int64(len(indexMagic) + trailerBytes)
-	if info.Size() < least {
-		return nil, bad("size", info.Size(), "at least "+strconv.FormatInt(least, 10))
+	if size < least {
+		return nil, bad("size", size, "at least "+strconv.FormatInt(least, 10))
 	}
 	head, trailer := make([]byte, len(indexMagic)), make([]byte, trailerBytes)
 	_, err1 := f.ReadAt(head, 0)
-	_, err2 := f.ReadAt(trailer, info.Size()-int64(trailerBytes))
+	_, err2 := f.ReadAt(trailer, size-int64(trailerBytes))
 	if err := errors.Join(err1, err2); err != nil {
 		return nil, err
 	}
@@ -422,7 +452,7 @@ func readIndex(f *os.File) (*index, error) {
 		return nil, bad("magic number", fmt.Sprintf("%q and %q", head, end), indexMagic)
 	}
 	at, n := binary.LittleEndian.Uint64(trailer), binary.LittleEndian.Uint64(trailer[8:])
-	if n > maxTable || at < uint64(len(indexMagic)) || at+n != uint64(info.Size())-uint64(trailerBytes) {
+	if n > maxTable || at < uint64(len(indexMagic)) || at+n != uint64(size)-uint64(trailerBytes) {
 		return nil, bad("table", fmt.Sprintf("%d bytes at %d", n, at), "the bytes before the trailer")
 	}
 	stored := make([]byte, n)
@@ -436,13 +466,13 @@ func readIndex(f *os.File) (*index, error) {
 	if err != nil {
 		return nil, err
 	}
+	defer z.Close()
 	table, err := z.DecodeAll(stored, nil)
-	x := &index{file: f, zstd: z, cached: make(map[int64]*list.Element)}
+	x := &index{file: f, cached: make(map[int64]*list.Element)}
 	if err == nil {
 		err = x.parse(bytes.NewReader(table), int64(at))
 	}
 	if err != nil {
-		z.Close()
 		return nil, fmt.Errorf("%w: table: %w", ErrIndex, err)
 	}
 	return x, nil
@@ -508,8 +538,13 @@ func (x *index) parse(r *bytes.Reader, end int64) error {
 
 // close closes the file.
 func (x *index) close() error {
-	x.zstd.Close()
-	return x.file.Close()
+	if x.zstd != nil {
+		x.zstd.Close()
+	}
+	if x.closer == nil {
+		return nil
+	}
+	return x.closer.Close()
 }
 
 // localHost is the host of the URL of a local file in WriteIndex.

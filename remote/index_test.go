@@ -1,8 +1,10 @@
 package remote
 
 import (
+	"archive/zip"
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"hash/crc32"
 	"os"
 	"path/filepath"
@@ -129,6 +131,103 @@ func TestWriteIndex(t *testing.T) {
 		o := open(t, c, s.URL+"/x")
 		_, err = o.ReadAt(make([]byte, 100), 0)
 		require.ErrorIs(t, err, ErrIndex)
+	})
+}
+
+func TestClient_UseIndex_archive(t *testing.T) {
+	body := content(3<<20 + 5)
+	s := serve(t, body)
+	dir := t.TempDir()
+	require.NoError(t, os.WriteFile(dir+"/local", body, 0o600))
+	var one bytes.Buffer
+	require.NoError(t, WriteIndex(t.Context(), &one, dir+"/local", "", nil, func(c *Client, url string) error {
+		o, err := c.Open(t.Context(), url)
+		if err != nil {
+			return err
+		}
+		_, err = o.ReadAt(make([]byte, 1000), 2<<20)
+		return errors.Join(err, o.Close())
+	}))
+	archive := func(t *testing.T, comment string, method uint16, names ...string) string {
+		f, err := os.Create(filepath.Join(t.TempDir(), "x.index"))
+		require.NoError(t, err)
+		z := zip.NewWriter(f)
+		for _, name := range names {
+			w, err := z.CreateHeader(&zip.FileHeader{Name: name, Method: method})
+			require.NoError(t, err)
+			_, err = w.Write(one.Bytes())
+			require.NoError(t, err)
+		}
+		require.NoError(t, errors.Join(z.SetComment(comment), z.Close(), f.Close()))
+		return f.Name()
+	}
+	check := func(t *testing.T, c *Client, url string) {
+		o := open(t, c, url)
+		require.True(t, o.Indexed())
+		before := c.Stats().Requests
+		p := make([]byte, 1000)
+		_, err := o.ReadAt(p, 2<<20)
+		require.NoError(t, err)
+		require.True(t, bytes.Equal(body[2<<20:2<<20+1000], p))
+		require.Equal(t, before, c.Stats().Requests)
+	}
+	t.Run("recorded URL", func(t *testing.T) {
+		c := local(t)
+		require.NoError(t, c.UseIndex(archive(t, s.URL+"/", zip.Store, "x", "deep/y"), ""))
+		check(t, c, s.URL+"/x")
+		check(t, c, s.URL+"/deep/y")
+		check(t, c, s.URL+"/deep/y?signature=z")
+		require.False(t, open(t, c, s.URL+"/other").Indexed())
+	})
+	t.Run("another URL", func(t *testing.T) {
+		c := local(t)
+		file := archive(t, "https://example.org/", zip.Store, "x")
+		require.NoError(t, c.UseIndex(file, s.URL+"/moved/"))
+		check(t, c, s.URL+"/moved/x")
+		require.NoError(t, c.UseIndex(file, s.URL+"/again/"))
+		check(t, c, s.URL+"/again/x")
+		c.CloseIdle()
+		require.False(t, open(t, c, s.URL+"/moved/x").Indexed())
+	})
+	t.Run("empty", func(t *testing.T) {
+		c := local(t)
+		require.NoError(t, c.UseIndex(archive(t, s.URL+"/", zip.Store), ""))
+		require.False(t, open(t, c, s.URL+"/x").Indexed())
+	})
+	for name, file := range map[string]string{
+		"no URL":             archive(t, "", zip.Store, "x"),
+		"URL of a file":      archive(t, s.URL+"/x", zip.Store, "x"),
+		"URL with a query":   archive(t, s.URL+"/?a/", zip.Store, "x"),
+		"compressed indexes": archive(t, s.URL+"/", zip.Deflate, "x"),
+		"equal names":        archive(t, s.URL+"/", zip.Store, "x", "x"),
+	} {
+		t.Run(name, func(t *testing.T) { require.ErrorIs(t, local(t).UseIndex(file, ""), ErrIndex) })
+	}
+	t.Run("corrupt", func(t *testing.T) {
+		file := archive(t, s.URL+"/", zip.Store, "x", "y")
+		valid, err := os.ReadFile(file)
+		require.NoError(t, err)
+		failed := 0
+		for at := 0; at < len(valid); at += 2 {
+			b := bytes.Clone(valid)
+			b[at] ^= 0x55
+			require.NoError(t, os.WriteFile(file, b, 0o600))
+			c := local(t)
+			o, err := (*Object)(nil), c.UseIndex(file, s.URL+"/")
+			if err == nil {
+				o, err = c.Open(t.Context(), s.URL+"/y")
+			}
+			if err == nil {
+				_, err = o.ReadAt(make([]byte, 1000), 2<<20)
+				require.NoError(t, o.Close())
+			}
+			if err != nil {
+				require.ErrorIs(t, err, ErrIndex, "byte %d", at)
+				failed++
+			}
+			c.CloseIdle()
+		}
+		require.Greater(t, failed, one.Len()/4)
 	})
 }
 

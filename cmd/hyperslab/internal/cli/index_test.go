@@ -97,6 +97,31 @@ func TestRun_index(t *testing.T) {
 		require.Zero(t, code, stderr)
 		require.Equal(t, int64(1), requests.Load()-before)
 	})
+	t.Run("directory", func(t *testing.T) {
+		require.NoError(t, os.MkdirAll(dir+"/deep", 0o700))
+		indexFile(t, dir+"/deep/y.h5")
+		_, stderr, code := run("index", dir, "-o", dir+"/all.index", "--url", s.URL+"/")
+		require.Zero(t, code, stderr)
+		for _, name := range []string{"x.h5", "deep/y.h5", "a.b2nd"} {
+			want, stderr, code := run("ls", "-r", s.URL+"/"+name, "--allow-private")
+			require.Zero(t, code, stderr)
+			before := quiet(&requests)
+			got, stderr, code := run("ls", "-r", s.URL+"/"+name, "--allow-private", "--url-index", dir+"/all.index")
+			require.Zero(t, code, stderr)
+			require.Equal(t, want, got)
+			require.Equal(t, int64(1), requests.Load()-before, "a local index has no ETag")
+		}
+		_, stderr, code = run("index", dir, "-o", dir+"/new.index", "--url", s.URL)
+		require.Equal(t, 2, code, stderr)
+		require.Contains(t, stderr, "slash")
+		_, stderr, code = run("index", dir, "-o", dir+"/new.json", "--kerchunk", "json")
+		require.Equal(t, 2, code, stderr)
+		require.NoError(t, os.WriteFile(dir+"/deep/z.h5", []byte("corrupt"), 0o600))
+		_, stderr, code = run("index", dir, "-o", dir+"/new.index", "--url", s.URL+"/")
+		require.Equal(t, 2, code, stderr)
+		require.Contains(t, stderr, "z.h5")
+		require.NoError(t, os.Remove(dir+"/deep/z.h5"))
+	})
 	t.Run("errors", func(t *testing.T) {
 		for args, want := range map[string]int{
 			"index " + dir + "/x.h5":                                                2,

@@ -3,6 +3,7 @@
 package publish
 
 import (
+	"archive/zip"
 	"bufio"
 	"context"
 	"errors"
@@ -47,7 +48,9 @@ Reading commands with --url-index INDEX open the file at a URL without a request
 metadata, for example: hyperslab stats https://host/x.h5:/a --url-index x.index
 
 FILE is a URL, or the local copy of an object, for which --url names the object. An
-index of a URL contains its ETag, so that a later change of the object is an error.
+index of a URL contains its ETag, so that a later change of the object is an error. For
+a local directory INDEX contains the indexes of all its files, and --url is the location
+of the directory, for example https://host/data/.
 
 --kerchunk writes the chunk locations of an HDF5 file as kerchunk references. xarray and
 fsspec open them as a Zarr store over the original file. With json INDEX is a file
@@ -64,6 +67,7 @@ must be equal in all files.
 --into writes the index of each of many files to a directory, and --url is then the
 location of that directory's files, for example https://host/data/.` + shell.IntoHelp,
 		Example: `  hyperslab index etopo.h5 -o etopo.index --url https://host/etopo.h5
+  hyperslab index runs/ -o runs.index --url https://host/runs/
   hyperslab index etopo.h5 -o etopo.json --kerchunk json
   hyperslab index 1999.nc 2000.nc -o years.json --kerchunk json --combine time`,
 		Args: func(cmd *cobra.Command, args []string) error {
@@ -163,7 +167,7 @@ func (j *indexJob) run(ctx context.Context, files []string) error {
 		if err := shell.WholeFile("index", file); err != nil {
 			return err
 		}
-		if info, err := os.Stat(file); err == nil && info.IsDir() {
+		if info, err := os.Stat(file); err == nil && info.IsDir() && !(j.kerchunk == "" && shell.HoldsFiles(file)) {
 			return fmt.Errorf("%w: an index of the directory %s, because an index describes the object at one URL", errors.ErrUnsupported, file)
 		}
 	}
@@ -173,6 +177,10 @@ func (j *indexJob) run(ctx context.Context, files []string) error {
 	if j.kerchunk != "" {
 		return j.references(ctx, files)
 	}
+	many := shell.HoldsFiles(file)
+	if many && j.url != "" && !strings.HasSuffix(j.url, "/") {
+		return shell.Usagef("--url %s: it is the location of a directory; end it in a slash", remote.Redact(j.url))
+	}
 	return shell.Written(ctx, j.out, j.force, func(name string) (err error) {
 		f, err := os.Create(name)
 		if err != nil {
@@ -180,8 +188,35 @@ func (j *indexJob) run(ctx context.Context, files []string) error {
 		}
 		defer func() { err = errors.Join(err, f.Close()) }()
 		w := bufio.NewWriterSize(f, 1<<20)
-		return errors.Join(j.writeIndex(ctx, w, file, j.url), w.Flush())
+		if many {
+			err = j.writeArchive(ctx, w, file)
+		} else {
+			err = j.writeIndex(ctx, w, file, j.url)
+		}
+		return errors.Join(err, w.Flush())
 	})
+}
+
+// writeArchive writes the indexes of all files of a directory.
+func (j *indexJob) writeArchive(ctx context.Context, w io.Writer, dir string) error {
+	z := zip.NewWriter(w)
+	err := j.FilesIn(ctx, dir, "", func(s shell.Source) error {
+		if s.Err != nil {
+			return s.Err
+		}
+		if info, err := os.Stat(s.Name); err != nil || info.IsDir() {
+			return errors.Join(err, fmt.Errorf("%w: an index of the directory %s, because an index describes the object at one URL", errors.ErrUnsupported, s.Name))
+		}
+		x, err := z.CreateHeader(&zip.FileHeader{Name: filepath.ToSlash(s.Rel), Method: zip.Store})
+		if err != nil {
+			return err
+		}
+		if err := j.writeIndex(ctx, x, s.Name, ""); err != nil {
+			return fmt.Errorf("%s: %w", s.Name, err)
+		}
+		return nil
+	})
+	return errors.Join(err, z.SetComment(j.url), z.Close())
 }
 
 // writeIndex writes an index of everything that reading commands read of the metadata.

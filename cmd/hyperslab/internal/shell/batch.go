@@ -301,7 +301,7 @@ func (b *BatchFlags) each(ctx context.Context, a *App, stdin io.Reader, args []s
 		case at[i] >= 0:
 			err = one(named[at[i]])
 		case isDir(name):
-			err = a.filesIn(ctx, name, b.Into, one)
+			err = a.FilesIn(ctx, name, b.Into, one)
 		default:
 			err = expand(ctx, name, one)
 		}

@@ -261,9 +261,9 @@ func (t *tree) add(name string, err error) error {
 	return t.found(Source{Name: name, Rel: rel, Err: errors.Join(err, relErr)})
 }
 
-// filesIn calls visit for the arrays and the files with arrays of a directory and its
-// subdirectories.
-func (a *App) filesIn(ctx context.Context, dir, targets string, visit func(s Source) error) error {
+// FilesIn calls visit for the arrays and the files with arrays of a directory and its
+// subdirectories, except in the directory targets, "" for none.
+func (a *App) FilesIn(ctx context.Context, dir, targets string, visit func(s Source) error) error {
 	t := tree{App: a, ctx: ctx, root: filepath.Clean(dir), found: visit}
 	if targets != "" {
 		t.skip, _ = os.Stat(targets) // it may be missing
