@@ -77,7 +77,7 @@ func (c *costs) now() Cost { return Cost{c.open.reads(), c.all.reads()} }
 
 // repacked returns the cost of the copy by Create: a page with the metadata, which are as long as
 // they are now, the dimension coordinates in blocks of their own, and the other elements, which are
-// as long as they are now.
+// as long as they are now. It is at most the cost of the file, which can be such a copy.
 func (c *costs) repacked(m Metadata, stored int64) Cost {
 	front := func(n int64) Reads {
 		return Reads{Requests: 1 + grid.DivUp(max(n, 1), ReaderBlock), Bytes: n}
@@ -91,9 +91,12 @@ func (c *costs) repacked(m Metadata, stored int64) Cost {
 		cost.Open.Requests += n
 		cost.Open.Bytes += n * ReaderBlock
 	}
-	cost.Open.Requests, cost.Open.Bytes = min(cost.Open.Requests, cost.All.Requests), min(cost.Open.Bytes, cost.All.Bytes)
-	return cost
+	now := c.now()
+	return Cost{cost.Open.least(cost.All).least(now.Open), cost.All.least(now.All)}
 }
+
+// least returns the smaller number of requests and of bytes of both.
+func (r Reads) least(o Reads) Reads { return Reads{min(r.Requests, o.Requests), min(r.Bytes, o.Bytes)} }
 
 // coordinate reports whether a dataset is a dimension coordinate, whose elements xarray reads when
 // it opens a file.
