@@ -484,7 +484,8 @@ func (d *Dataset) Flush() error {
 }
 
 // Refresh discards cached metadata of the dataset and reads it again (H5Drefresh). A reader must
-// call it to see changes of another process.
+// call it to see changes of another process. Package chunkio, for a file that is open for reading
+// only, sees them in a new Dataset.
 func (d *Dataset) Refresh() error {
 	return d.run("refresh", d.path, func(id C.int64_t, cerr *C.goh5_err_t) C.int {
 		lib.stored++

@@ -8,15 +8,17 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	neturl "net/url"
 	"os"
 	"strings"
+	"weak"
 )
 
 // member is an index in an archive.
 type member struct {
 	*zip.File
 	archive io.ReaderAt
-	index   *index // nil before the first use
+	index   weak.Pointer[index]
 }
 
 // archived reports whether a file begins as a ZIP archive.
@@ -39,27 +41,43 @@ func (c *Client) useArchive(f *os.File, size int64, url string) error {
 	case !strings.HasSuffix(url, "/") || strings.Contains(url, "?"):
 		return fmt.Errorf("%w: URL of a directory: got %s, want a slash at the end, and no query", ErrIndex, Redact(url))
 	}
-	found := make(map[string]*member, len(z.File))
+	base, found := memberKey(url), make(map[string]*member, len(z.File))
 	for _, m := range z.File {
-		if found[url+m.Name] != nil {
+		key := base + m.Name
+		if found[key] != nil {
 			return fmt.Errorf("%w: two indexes have the name %q", ErrIndex, m.Name)
 		}
 		if m.Method != zip.Store {
 			return fmt.Errorf("%w: compression of %q: got method %d, want %d (stored)", ErrIndex, m.Name, m.Method, zip.Store)
 		}
-		found[url+m.Name] = &member{m, f, nil}
+		found[key] = &member{File: m, archive: f}
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.members == nil {
 		c.members = make(map[string]*member)
 	}
-	for at, m := range found {
-		delete(c.indexOf, at) // of an earlier call
-		c.members[at] = m
+	for key, m := range found {
+		c.members[key] = m
+	}
+	for url := range c.indexOf { // of earlier calls
+		if found[memberKey(url)] != nil {
+			delete(c.indexOf, url)
+		}
 	}
 	c.archives = append(c.archives, f)
 	return nil
+}
+
+// memberKey returns the key of a file: its URL without a query, and with the path as it is before
+// it is escaped, because an archive contains the names of files.
+func memberKey(url string) string {
+	u, err := neturl.Parse(url)
+	if err != nil || u.Scheme == "s3" { // the names of objects are not escaped
+		file, _, _ := strings.Cut(url, "?")
+		return file
+	}
+	return u.Scheme + "://" + strings.ToLower(u.Host) + u.Path
 }
 
 // open reads the table of an index.

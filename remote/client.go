@@ -106,6 +106,8 @@ type Client struct {
 	indexOf  map[string]*index   // by URL
 	members  map[string]*member  // of archives of indexes, by URL; indexOf takes precedence
 	archives []*os.File          // their files
+	recent   [4]*index           // of archives, so that the next Object of the same file has its index
+	opened   int                 // indexes of archives
 	known    map[string]*version // by URL; the version that was seen last
 	warned   map[string]bool     // URLs of OnUnverified
 }
@@ -146,6 +148,7 @@ func (c *Client) CloseIdle() {
 		_ = f.Close()
 	}
 	c.indexes, c.indexOf, c.members, c.archives = nil, nil, nil, nil
+	clear(c.recent[:])
 }
 
 const (

@@ -23,6 +23,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"weak"
 
 	"github.com/klauspost/compress/zstd"
 
@@ -309,19 +310,21 @@ func (c *Client) indexForLocked(url string) (*index, error) {
 			return x, nil
 		}
 	}
-	file, _, _ := strings.Cut(url, "?")
-	m := c.members[file]
+	m := c.members[memberKey(url)]
 	if m == nil {
 		return nil, nil
 	}
-	if m.index == nil {
-		x, err := m.open()
-		if err != nil {
+	x := m.index.Value()
+	if x == nil {
+		var err error
+		if x, err = m.open(); err != nil {
 			return nil, fmt.Errorf("%q of an archive of indexes: %w", m.Name, err)
 		}
-		m.index, c.indexes = x, append(c.indexes, x)
+		m.index = weak.Make(x)
 	}
-	return m.index, nil
+	c.recent[c.opened%len(c.recent)] = x
+	c.opened++
+	return x, nil
 }
 
 // writeIndex writes the parts of an object in list, with the URL and the validators of head.
@@ -395,7 +398,8 @@ func writeIndex(w io.Writer, o *Object, head *index, list []interval) error {
 //
 // The file can also be a ZIP archive of indexes that are not compressed, with the paths of their
 // files below a directory. url is then the location of that directory, without a query, and ends in
-// a slash; "" is the comment of the archive.
+// a slash; "" is the comment of the archive. An index of it is in memory while an Object of its
+// file is open.
 //
 // It returns ErrIndex for a corrupt file, and for an index of a local file or directory without a
 // URL.

@@ -9,7 +9,9 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"testing"
+	"time"
 
 	"github.com/klauspost/compress/zstd"
 	"github.com/stretchr/testify/require"
@@ -148,6 +150,7 @@ func TestClient_UseIndex_archive(t *testing.T) {
 		_, err = o.ReadAt(make([]byte, 1000), 2<<20)
 		return errors.Join(err, o.Close())
 	}))
+	require.NoError(t, os.WriteFile(dir+"/one", one.Bytes(), 0o600))
 	archive := func(t *testing.T, comment string, method uint16, names ...string) string {
 		f, err := os.Create(filepath.Join(t.TempDir(), "x.index"))
 		require.NoError(t, err)
@@ -178,6 +181,57 @@ func TestClient_UseIndex_archive(t *testing.T) {
 		check(t, c, s.URL+"/deep/y")
 		check(t, c, s.URL+"/deep/y?signature=z")
 		require.False(t, open(t, c, s.URL+"/other").Indexed())
+	})
+	t.Run("escaped names", func(t *testing.T) {
+		c := local(t)
+		require.NoError(t, c.UseIndex(archive(t, s.URL+"/in%20it/", zip.Store, "a b", "a%20b", "ü", "q?x", "h#x"), ""))
+		for _, at := range []string{"a%20b", "a%2520b", "%C3%BC", "q%3Fx", "h%23x", "a%20b?signature=z"} {
+			require.True(t, open(t, c, s.URL+"/in%20it/"+at).Indexed(), at)
+		}
+		x, err := c.indexForLocked(s.URL + "/in%20it/a%20b")
+		require.NoError(t, err)
+		other, err := c.indexForLocked(s.URL + "/in%20it/a%2520b")
+		require.NoError(t, err)
+		require.NotSame(t, x, other)
+	})
+	t.Run("memory", func(t *testing.T) {
+		names := make([]string, 100)
+		for i := range names {
+			names[i] = strconv.Itoa(i)
+		}
+		c := local(t)
+		require.NoError(t, c.UseIndex(archive(t, s.URL+"/", zip.Store, names...), ""))
+		for _, name := range names {
+			o, err := c.Open(t.Context(), s.URL+"/"+name)
+			require.NoError(t, err)
+			_, err = o.ReadAt(make([]byte, 1000), 2<<20)
+			require.NoError(t, errors.Join(err, o.Close()))
+		}
+		require.Eventually(t, func() bool {
+			runtime.GC()
+			n := 0
+			for _, m := range c.members {
+				if m.index.Value() != nil {
+					n++
+				}
+			}
+			return n <= len(c.recent)
+		}, 10*time.Second, time.Millisecond)
+		runtime.KeepAlive(c)
+	})
+	t.Run("single index before and after", func(t *testing.T) {
+		c := local(t)
+		file := archive(t, s.URL+"/", zip.Store, "x")
+		require.NoError(t, c.UseIndex(dir+"/one", s.URL+"/x?"))
+		before := c.indexOf[s.URL+"/x?"]
+		require.NoError(t, c.UseIndex(file, ""))
+		x, err := c.indexForLocked(s.URL + "/x?a=b")
+		require.NoError(t, err)
+		require.NotSame(t, before, x, "the archive is later")
+		require.NoError(t, c.UseIndex(dir+"/one", s.URL+"/x"))
+		last, err := c.indexForLocked(s.URL + "/x")
+		require.NoError(t, err)
+		require.NotSame(t, x, last, "the single index is later")
 	})
 	t.Run("another URL", func(t *testing.T) {
 		c := local(t)

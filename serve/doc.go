@@ -69,9 +69,9 @@
 // # Memory
 //
 // Options.MaxBytes bounds one response, Options.Memory all responses in progress and in the cache,
-// and Options.ChunkCache the decoded chunks of each open file. All of them count in the memory of
-// the process that ndarray.SetReadMemory limits: responses leave less of it to reads, and the
-// caches release theirs when a read waits. A part of Options.Memory is only for responses of at
+// and Options.ChunkCache the decoded chunks of each open file. Those above 64 KiB count in the
+// memory of the process that ndarray.SetReadMemory limits: responses leave less of it to reads, and
+// the caches release theirs when a read waits. A part of Options.Memory is only for responses of at
 // most 256 KiB, so that they do not wait for clients that receive large responses slowly. A client
 // that receives less than 64 KiB per second for longer than Options.Timeout loses its connection.
 //

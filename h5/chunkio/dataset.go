@@ -68,8 +68,7 @@ func lookUp(d *h5.Dataset, exact bool) (*dataset, error) {
 	}
 	if r, size := d.File().Source(); r != nil {
 		set.file, set.size, set.remote = r, size, readahead.Of(r)
-		keep(d, key, set)
-		return set, nil
+		return keep(d, key, set), nil
 	}
 	file, err := d.File().Descriptor()
 	if errors.Is(err, errors.ErrUnsupported) {
@@ -83,18 +82,19 @@ func lookUp(d *h5.Dataset, exact bool) (*dataset, error) {
 		return nil, err
 	}
 	set.file, set.size = file, facts.Size()
-	keep(d, key, set)
-	return set, nil
+	return keep(d, key, set), nil
 }
 
-// keep caches a dataset.
-func keep(d *h5.Dataset, key weak.Pointer[h5.Dataset], set *dataset) {
-	if _, loaded := known.LoadOrStore(key, set); !loaded {
-		runtime.AddCleanup(d, func(key weak.Pointer[h5.Dataset]) {
-			known.Delete(key)
-			kept.drop(set)
-		}, key)
+// keep caches a dataset, unless another goroutine did so first. It returns the cached one.
+func keep(d *h5.Dataset, key weak.Pointer[h5.Dataset], set *dataset) *dataset {
+	if first, loaded := known.LoadOrStore(key, set); loaded {
+		return first.(*dataset)
 	}
+	runtime.AddCleanup(d, func(key weak.Pointer[h5.Dataset]) {
+		known.Delete(key)
+		kept.drop(set)
+	}, key)
+	return set
 }
 
 func describe(d *h5.Dataset, exact bool) (*dataset, error) {
@@ -215,8 +215,8 @@ func (s *dataset) readIndex(d *h5.Dataset) (*index, error) {
 	if sparse {
 		size = stored * sparseEntry
 	}
-	if s.file != nil { // cached
-		runtime.AddCleanup(x, budget.Grant.Release, budget.Lend(size, size))
+	if s.file != nil { // cached; a part of the memory is left to reads
+		runtime.AddCleanup(x, budget.Grant.Release, budget.Lend(size, 0))
 	}
 	if sparse {
 		x.sparse = make(map[int64]entry, stored)

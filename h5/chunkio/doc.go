@@ -27,11 +27,12 @@
 //
 // Reads and writes through libhdf5 use slabs of at most Options.Memory, or of one row of chunks.
 //
-// For a dataset in a file that is open for reading only, 16 bytes per chunk are cached as long as
+// For a dataset in a file that is open for reading only, 24 bytes per chunk are cached as long as
 // the Dataset exists. A read of parts of a few chunks keeps the decoded chunks for the next read,
 // unless the file is remote or blocks of its chunks can be decoded alone. The process keeps at most
 // 64 MiB of them, and at most a quarter of its memory for reads (ndarray.SetReadMemory). They leave
-// the cache when another read needs their memory, and with their Dataset.
+// the cache when another read needs their memory, and with their Dataset. Dataset.Refresh has no
+// effect on both: after a change by another process, open the dataset again.
 //
 // # Concurrency
 //

@@ -111,9 +111,13 @@ func TestRun_index(t *testing.T) {
 			require.Equal(t, want, got)
 			require.Equal(t, int64(1), requests.Load()-before, "a local index has no ETag")
 		}
-		_, stderr, code = run("index", dir, "-o", dir+"/new.index", "--url", s.URL)
+		for _, url := range []string{s.URL, s.URL + "/?token=secret/", "http://user:secret@host/", "http:///", s.URL + "/#a/"} {
+			_, stderr, code = run("index", dir, "-o", dir+"/new.index", "--url", url)
+			require.Equal(t, 2, code, stderr)
+			require.NotContains(t, stderr, "secret")
+		}
+		_, stderr, code = run("index", dir, "-o", dir+"/new.index", "--url", s.URL+"/", "--keep-going")
 		require.Equal(t, 2, code, stderr)
-		require.Contains(t, stderr, "slash")
 		_, stderr, code = run("index", dir, "-o", dir+"/new.json", "--kerchunk", "json")
 		require.Equal(t, 2, code, stderr)
 		require.NoError(t, os.WriteFile(dir+"/deep/z.h5", []byte("corrupt"), 0o600))

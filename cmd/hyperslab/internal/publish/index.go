@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -31,6 +32,7 @@ type indexJob struct {
 
 	out, url, kerchunk string
 	force              bool
+	keep               bool // --keep-going without --into
 	batch              shell.BatchFlags
 
 	combine string
@@ -83,6 +85,7 @@ location of that directory's files, for example https://host/data/.` + shell.Int
 			if j.batch.Into != "" {
 				return j.into(cmd, args)
 			}
+			j.keep = cmd.Flags().Changed("keep-going")
 			return j.run(cmd.Context(), args)
 		},
 	}
@@ -111,8 +114,9 @@ func (j *indexJob) into(cmd *cobra.Command, args []string) error {
 		return shell.Usagef("-o and --into: the indexes have the names of their files")
 	case remote.IsURL(j.batch.Into):
 		return shell.Usagef("--into %s: want a directory of this machine", remote.Redact(j.batch.Into))
-	case j.url != "" && !strings.HasSuffix(j.url, "/"):
-		return shell.Usagef("--url %s: of many files it is the location of their directory; end it in a slash", j.url)
+	}
+	if err := j.checkDirectory(); err != nil {
+		return err
 	}
 	ext := ".index"
 	if j.kerchunk != "" {
@@ -131,7 +135,7 @@ func (j *indexJob) into(cmd *cobra.Command, args []string) error {
 				if err != nil {
 					return nil, err
 				}
-				one.url += filepath.ToSlash(rel)
+				one.url += urlPath(one.url, rel)
 			}
 			return nil, one.run(ctx, []string{w.Source})
 		},
@@ -142,6 +146,27 @@ func (j *indexJob) into(cmd *cobra.Command, args []string) error {
 			return nil
 		},
 	}, func(*shell.Outcome) any { return nil })
+}
+
+// checkDirectory checks --url of many files. It is written to the indexes, and paths follow it.
+func (j *indexJob) checkDirectory() error {
+	if j.url == "" {
+		return nil
+	}
+	u, err := url.Parse(j.url)
+	if err != nil || u.Host == "" || u.User != nil || strings.ContainsAny(j.url, "?#") || !strings.HasSuffix(j.url, "/") {
+		return shell.Usagef("--url %s: want the location of the directory of all files, with a slash at the end and without a user, "+
+			"query or fragment", remote.Redact(j.url))
+	}
+	return nil
+}
+
+// urlPath returns the path of a file in the URL of its directory. Names of S3 are not escaped.
+func urlPath(dir, rel string) string {
+	if rel = filepath.ToSlash(rel); strings.HasPrefix(dir, "s3:") {
+		return rel
+	}
+	return (&url.URL{Path: rel}).EscapedPath()
 }
 
 // check checks the combination of flags.
@@ -178,8 +203,13 @@ func (j *indexJob) run(ctx context.Context, files []string) error {
 		return j.references(ctx, files)
 	}
 	many := shell.HoldsFiles(file)
-	if many && j.url != "" && !strings.HasSuffix(j.url, "/") {
-		return shell.Usagef("--url %s: it is the location of a directory; end it in a slash", remote.Redact(j.url))
+	if j.keep && many {
+		return shell.Usagef("--keep-going requires --into DIR: the index of a directory is of all its files")
+	}
+	if many {
+		if err := j.checkDirectory(); err != nil {
+			return err
+		}
 	}
 	return shell.Written(ctx, j.out, j.force, func(name string) (err error) {
 		f, err := os.Create(name)
