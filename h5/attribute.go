@@ -178,7 +178,7 @@ func (o *object) readAttribute(op, path, name string) (*reader, error) {
 	}
 	var blob C.goh5_blob_t
 	cerr := errorLocked()
-	rc := C.goh5_aread(cerr, id, cname, C.uint64_t(budget.SetLimit(0)), &blob)
+	rc := C.goh5_aread(cerr, id, cname, C.uint64_t(budget.Limit()), &blob)
 	runtime.KeepAlive(o)
 	if rc < 0 {
 		return nil, newError(op, path, rc, cerr)

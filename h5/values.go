@@ -138,7 +138,7 @@ func (d *Dataset) ReadValues(mem Datatype, s Selection, n int) (Values, error) {
 	var blob C.goh5_blob_t
 	count := C.uint64_t(int64(n))
 	rc := C.goh5_dread_values(&cerr, id, cBytes(t), C.size_t(len(t)), cInts(sel.words), C.size_t(len(sel.words)), C.size_t(sel.rank),
-		C.uint64_t(budget.SetLimit(0)), &count, &blob)
+		C.uint64_t(budget.Limit()), &count, &blob)
 	runtime.KeepAlive(d)
 	if rc < 0 {
 		return Values{}, transferError(op, d.path, s, rc, &cerr)

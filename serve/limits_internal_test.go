@@ -102,17 +102,20 @@ func TestHandler_slowReaders(t *testing.T) {
 	}
 }
 
+// askFor requests a selection of the array of served.
+func askFor(t *testing.T, h *Handler, selection string) {
+	t.Helper()
+	w := httptest.NewRecorder()
+	r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "http://localhost/data?file=a.b2nd&path=/a&format=bin&selection="+selection, nil)
+	r.Header.Set("Authorization", "Bearer "+testToken)
+	h.ServeHTTP(w, r)
+	require.Equal(t, 200, w.Code, w.Body)
+}
+
 // TestHandler_cacheMemory checks that cached responses are part of the memory: a request takes it
 // back, and a response that is sent and cached is counted once.
 func TestHandler_cacheMemory(t *testing.T) {
 	h, _ := served(t, &Options{MaxBytes: 8 << 20, Memory: 16 << 20}, 4)
-	ask := func(selection string) {
-		w := httptest.NewRecorder()
-		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "http://localhost/data?file=a.b2nd&path=/a&format=bin&selection="+selection, nil)
-		r.Header.Set("Authorization", "Bearer "+testToken)
-		h.ServeHTTP(w, r)
-		require.Equal(t, 200, w.Code, w.Body)
-	}
 	free := func() int64 {
 		n := int64(0)
 		for step := h.memory.common; step > 0; step /= 2 {
@@ -125,10 +128,10 @@ func TestHandler_cacheMemory(t *testing.T) {
 	}
 	const body = 8 * 100 << 10
 	for i := range 3 {
-		ask(fmt.Sprintf("%d:%d", i, i+100<<10))
+		askFor(t, h, fmt.Sprintf("%d:%d", i, i+100<<10))
 	}
 	require.EqualValues(t, h.memory.common-3*body, free(), "three responses are cached")
-	ask("0:102400")
+	askFor(t, h, "0:102400")
 	require.EqualValues(t, h.memory.common-3*body, free(), "one of them was sent again")
 	s, err := h.memory.take(t.Context(), h.memory.common)
 	require.NoError(t, err)
@@ -149,22 +152,15 @@ func TestHandler_processMemory(t *testing.T) {
 		return now - before
 	}
 	h, _ := served(t, &Options{MaxBytes: 8 << 20, Memory: 16 << 20, Untrusted: hyperslab.Untrusted{InProcess: true}}, 4)
-	ask := func(selection string) {
-		w := httptest.NewRecorder()
-		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "http://localhost/data?file=a.b2nd&path=/a&format=bin&selection="+selection, nil)
-		r.Header.Set("Authorization", "Bearer "+testToken)
-		h.ServeHTTP(w, r)
-		require.Equal(t, 200, w.Code, w.Body)
-	}
 	const body = 8 * 100 << 10
-	ask("0:102400")
+	askFor(t, h, "0:102400")
 	require.EqualValues(t, body+chunk, held(), "a cached response and the chunk of its elements")
-	ask("1:102401")
+	askFor(t, h, "1:102401")
 	require.EqualValues(t, 2*body+chunk, held(), "another response from the same chunk")
 	read, err := memory.Acquire(t.Context(), 6*chunk)
 	require.NoError(t, err)
 	require.EqualValues(t, 6*chunk, held(), "the read has their place")
-	ask("2:102402")
+	askFor(t, h, "2:102402")
 	require.EqualValues(t, 6*chunk+body, held(), "a response does not wait, and the chunk is not cached")
 	read.Release()
 	require.NoError(t, h.Close())

@@ -605,7 +605,7 @@ func (b *backend) ReadStrings(ctx context.Context, dst []string, r ndarray.Regio
 	if err := b.checkFiles(); err != nil {
 		return err
 	}
-	total, most := int64(0), budget.SetLimit(0)
+	total, most := int64(0), budget.Limit()
 	for box := range grid.Slabs(b.meta.ChunkShape, b.meta.DType.Size, grid.Box(r)) {
 		s := ndarray.Region(box)
 		if err := ctx.Err(); err != nil {

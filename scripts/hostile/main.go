@@ -383,8 +383,8 @@ func limitData() error {
 	if err != nil {
 		return err
 	}
-	max := uint64(n + memory)
-	return unix.Setrlimit(unix.RLIMIT_DATA, &unix.Rlimit{Cur: max, Max: max})
+	most := uint64(n + memory)
+	return unix.Setrlimit(unix.RLIMIT_DATA, &unix.Rlimit{Cur: most, Max: most})
 }
 
 // highWater returns the peak memory of this process since the last call, in bytes.

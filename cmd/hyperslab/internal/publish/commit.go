@@ -33,9 +33,9 @@ bytes as the output of one process, publishes the target atomically, and deletes
 TARGET.parts and incomplete uploads. A commit that was killed can be started again.
 
 The exit code is 3 if shards have no receipt. The target is then not created. The exit
-code is also 3 for a plan of files of which sources failed or objects were left out;
-a later commit of published files only says so and ends with 0. To
-do a shard with a corrupt part again, delete its receipt in TARGET.parts.`,
+code is also 3 for a plan of files of which sources failed or objects were left out. It
+is 0 if an earlier commit has published all files. To do a shard with a corrupt part
+again, delete its receipt in TARGET.parts.`,
 		Example: `  hyperslab commit rows.json`,
 		Args:    shell.Arity(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {

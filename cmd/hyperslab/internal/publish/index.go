@@ -32,7 +32,6 @@ type indexJob struct {
 
 	out, url, kerchunk string
 	force              bool
-	keep               bool // --keep-going without --into
 	batch              shell.BatchFlags
 
 	combine string
@@ -82,10 +81,12 @@ location of that directory's files, for example https://host/data/.` + shell.Int
 			if err := errors.Join(j.batch.CheckOne(cmd), j.check()); err != nil {
 				return err
 			}
-			if j.batch.Into != "" {
+			switch {
+			case j.batch.Into != "":
 				return j.into(cmd, args)
+			case j.kerchunk == "" && shell.HoldsFiles(args[0]):
+				return j.directory(cmd, args[0])
 			}
-			j.keep = cmd.Flags().Changed("keep-going")
 			return j.run(cmd.Context(), args)
 		},
 	}
@@ -154,9 +155,9 @@ func (j *indexJob) checkDirectory() error {
 		return nil
 	}
 	u, err := url.Parse(j.url)
-	if err != nil || u.Host == "" || u.User != nil || strings.ContainsAny(j.url, "?#") || !strings.HasSuffix(j.url, "/") {
-		return shell.Usagef("--url %s: want the location of the directory of all files, with a slash at the end and without a user, "+
-			"query or fragment", remote.Redact(j.url))
+	if err != nil || !remote.IsURL(j.url) || u.Host == "" || u.User != nil || strings.ContainsAny(j.url, "?#") || !strings.HasSuffix(j.url, "/") {
+		return shell.Usagef("--url %s: want the http, https or s3 URL of the directory of all files, with a slash at the end and "+
+			"without a user, query or fragment", remote.Redact(j.url))
 	}
 	return nil
 }
@@ -185,15 +186,15 @@ func (j *indexJob) check() error {
 
 func (j *indexJob) run(ctx context.Context, files []string) error {
 	file := files[0]
-	if j.out == "" {
-		return shell.Usagef("index of %s: no output: -o INDEX is required", remote.Redact(file))
+	if err := j.checkOutput(file); err != nil {
+		return err
 	}
 	for _, file := range files {
 		if err := shell.WholeFile("index", file); err != nil {
 			return err
 		}
-		if info, err := os.Stat(file); err == nil && info.IsDir() && !(j.kerchunk == "" && shell.HoldsFiles(file)) {
-			return fmt.Errorf("%w: an index of the directory %s, because an index describes the object at one URL", errors.ErrUnsupported, file)
+		if err := oneObject(file); err != nil {
+			return err
 		}
 	}
 	if j.url != "" && !remote.IsURL(j.url) {
@@ -202,15 +203,27 @@ func (j *indexJob) run(ctx context.Context, files []string) error {
 	if j.kerchunk != "" {
 		return j.references(ctx, files)
 	}
-	many := shell.HoldsFiles(file)
-	if j.keep && many {
-		return shell.Usagef("--keep-going requires --into DIR: the index of a directory is of all its files")
+	return j.written(ctx, func(w io.Writer) error { return j.writeIndex(ctx, w, file, j.url) })
+}
+
+// checkOutput checks that there is an output for the index of a file or directory.
+func (j *indexJob) checkOutput(name string) error {
+	if j.out == "" {
+		return shell.Usagef("index of %s: no output: -o INDEX is required", remote.Redact(name))
 	}
-	if many {
-		if err := j.checkDirectory(); err != nil {
-			return err
-		}
+	return nil
+}
+
+// oneObject returns an error for a directory, for example a bcolz array.
+func oneObject(name string) error {
+	if info, err := os.Stat(name); err == nil && info.IsDir() {
+		return fmt.Errorf("%w: an index of the directory %s, because an index describes the object at one URL", errors.ErrUnsupported, name)
 	}
+	return nil
+}
+
+// written writes the output.
+func (j *indexJob) written(ctx context.Context, write func(w io.Writer) error) error {
 	return shell.Written(ctx, j.out, j.force, func(name string) (err error) {
 		f, err := os.Create(name)
 		if err != nil {
@@ -218,24 +231,27 @@ func (j *indexJob) run(ctx context.Context, files []string) error {
 		}
 		defer func() { err = errors.Join(err, f.Close()) }()
 		w := bufio.NewWriterSize(f, 1<<20)
-		if many {
-			err = j.writeArchive(ctx, w, file)
-		} else {
-			err = j.writeIndex(ctx, w, file, j.url)
-		}
-		return errors.Join(err, w.Flush())
+		return errors.Join(write(w), w.Flush())
 	})
+}
+
+// directory writes the indexes of all files of a directory.
+func (j *indexJob) directory(cmd *cobra.Command, dir string) error {
+	if cmd.Flags().Changed("keep-going") {
+		return shell.Usagef("--keep-going requires --into DIR: the index of a directory is of all its files")
+	}
+	if err := errors.Join(j.checkOutput(dir), j.checkDirectory()); err != nil {
+		return err
+	}
+	return j.written(cmd.Context(), func(w io.Writer) error { return j.writeArchive(cmd.Context(), w, dir) })
 }
 
 // writeArchive writes the indexes of all files of a directory.
 func (j *indexJob) writeArchive(ctx context.Context, w io.Writer, dir string) error {
 	z := zip.NewWriter(w)
 	err := j.FilesIn(ctx, dir, "", func(s shell.Source) error {
-		if s.Err != nil {
-			return s.Err
-		}
-		if info, err := os.Stat(s.Name); err != nil || info.IsDir() {
-			return errors.Join(err, fmt.Errorf("%w: an index of the directory %s, because an index describes the object at one URL", errors.ErrUnsupported, s.Name))
+		if err := errors.Join(s.Err, oneObject(s.Name)); err != nil {
+			return err
 		}
 		x, err := z.CreateHeader(&zip.FileHeader{Name: filepath.ToSlash(s.Rel), Method: zip.Store})
 		if err != nil {
