@@ -141,11 +141,11 @@ func indexChunk(offsets []cframe.Offset, mark bool) ([]byte, error) {
 	}
 	p := cblosc.DefaultCParams() // BloscLZ at level 5 after Shuffle, elements of 8 bytes
 	p.Split, p.BlockSize = cblosc.SplitNever, 16<<10
-	b := make([]byte, 0, 8*len(offsets))
-	for _, o := range offsets {
-		b = binary.LittleEndian.AppendUint64(b, uint64(o))
-	}
-	index, err := compressed(p, b)
+	var index []byte
+	err := cframe.WithStored(offsets, func(b []byte) (err error) {
+		index, err = compressed(p, b)
+		return err
+	})
 	if err == nil && mark {
 		index[cframe.CodecMetaField] = cframe.ChecksumMark
 	}

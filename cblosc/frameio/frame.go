@@ -225,7 +225,7 @@ func (f *Frame) measure() error {
 		ascending = ascending && o > last
 		last = o
 	}
-	if !contiguous {
+	if !contiguous || last < 0 { // no chunk is stored
 		return nil
 	}
 	sorted := f.offsets

@@ -204,6 +204,7 @@ func (f *frame) indexAt(at int64) ([]cframe.Offset, int64, bool) {
 			return nil, 0, false
 		}
 	}
+	f.data = nil // an index can be much larger than a chunk
 	return o, c.stored, true
 }
 

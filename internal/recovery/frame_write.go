@@ -93,6 +93,7 @@ func (f *frame) write(ctx context.Context) (err error) {
 		return noData("chunk")
 	}
 	f.r.Arrays = 1
+	f.offsets = nil // Commit needs as much memory for the index of the new frame
 	return w.Commit()
 }
 

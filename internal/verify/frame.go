@@ -243,7 +243,7 @@ func (u *frameUnit) metalayers(bad func(string, error) error) error {
 // twice yields the chunks whose offset equals that of an earlier chunk in the index.
 func twice(offsets []cframe.Offset) func(yield func(int64) bool) {
 	return func(yield func(int64) bool) {
-		order := make([]int64, 0, len(offsets))
+		var order []int64 // an index can have millions of special chunks, so memory is for stored ones
 		for i, o := range offsets {
 			if !o.IsSpecial() {
 				order = append(order, int64(i))

@@ -12,6 +12,7 @@ import (
 	"os"
 	"slices"
 	"strconv"
+	"unsafe"
 
 	"github.com/hyperslab/hyperslab/internal/format"
 	"github.com/hyperslab/hyperslab/internal/format/b2ndmeta"
@@ -273,15 +274,36 @@ func (f *Frame) Offsets(decode Decoder) ([]Offset, error) {
 	if err != nil {
 		return nil, err
 	}
-	raw := make([]byte, n)
-	if err := decode(raw, b); err != nil {
+	offsets := make([]Offset, (n+7)/8)
+	if err := decode(memory(offsets)[:n], b); err != nil {
 		return nil, movedError(err, f.Index.Offset)
 	}
-	offsets := make([]Offset, n/8)
-	for i := range offsets {
-		offsets[i] = Offset(binary.LittleEndian.Uint64(raw[8*i:]))
-	}
+	offsets = offsets[:n/8]
+	fromStored(offsets)
 	return offsets, nil
+}
+
+// WithStored calls do with the entries as the index stores them. They are in the memory of offsets,
+// because an index can have 128 MiB. Other goroutines must not use offsets meanwhile.
+func WithStored(offsets []Offset, do func(b []byte) error) error {
+	b := memory(offsets)
+	for i, o := range offsets {
+		binary.LittleEndian.PutUint64(b[8*i:], uint64(o))
+	}
+	defer fromStored(offsets)
+	return do(b)
+}
+
+// fromStored replaces stored entries by their values.
+func fromStored(offsets []Offset) {
+	b := memory(offsets)
+	for i := range offsets {
+		offsets[i] = Offset(binary.LittleEndian.Uint64(b[8*i:]))
+	}
+}
+
+func memory(offsets []Offset) []byte {
+	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(offsets))), 8*len(offsets))
 }
 
 // readIndex returns the stored index after checks that make it safe to decompress.
