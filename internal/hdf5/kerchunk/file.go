@@ -7,11 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/url"
-	"path"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/hyperslab/hyperslab/internal/errs"
 	"github.com/hyperslab/hyperslab/internal/files/atomicfile"
@@ -116,9 +113,9 @@ func (p *pool) location(file string) (string, error) {
 	case p.url != "" && len(p.files) > 1:
 		base := filepath.Base(file)
 		if urlfile.IsURL(file) {
-			base = path.Base(urlfile.Redact(file))
+			base = urlfile.Base(file)
 		}
-		return strings.TrimSuffix(p.url, "/") + "/" + url.PathEscape(base), nil
+		return urlfile.Join(p.url, base), nil
 	case p.url != "":
 		return p.url, nil
 	case !urlfile.IsURL(file):

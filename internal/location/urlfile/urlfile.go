@@ -6,6 +6,8 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	neturl "net/url"
+	"path"
 	"strings"
 	"sync"
 
@@ -117,6 +119,26 @@ func IsURL(s string) bool {
 	}
 	return false
 }
+
+// Join returns the URL of a file in the directory at the URL dir. rel is its path in the directory,
+// with slashes. It is escaped, except in S3, whose URLs contain the keys as they are.
+func Join(dir, rel string) string {
+	if !isS3(dir) {
+		rel = (&neturl.URL{Path: "/" + rel}).EscapedPath()[1:]
+	}
+	return strings.TrimSuffix(dir, "/") + "/" + rel
+}
+
+// Base returns the last element of the path of a URL, as a name of a file: not escaped.
+func Base(s string) string {
+	name, _, _ := strings.Cut(path.Base(Redact(s)), "?")
+	if raw, err := neturl.PathUnescape(name); err == nil && !isS3(s) {
+		return raw
+	}
+	return name
+}
+
+func isS3(s string) bool { return len(s) >= 3 && strings.EqualFold(s[:3], "s3:") }
 
 // Redact returns s for messages: without credentials, query and fragment, each replaced by "...".
 // Queries of presigned URLs contain credentials. A string that is not a URL is returned unchanged.

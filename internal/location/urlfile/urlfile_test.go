@@ -29,3 +29,25 @@ func TestGet_noClient(t *testing.T) {
 	require.ErrorIs(t, c.Abandon(context.Background(), "s3://bucket/x"), urlfile.ErrNoClient)
 	require.NoError(t, c.Cause(err))
 }
+
+func TestJoin(t *testing.T) {
+	for _, x := range []struct{ dir, rel, want string }{
+		{"https://example.com/data/", "a b/c%20d.h5", "https://example.com/data/a%20b/c%2520d.h5"},
+		{"https://example.com/data", "x:y?#.h5", "https://example.com/data/x:y%3F%23.h5"},
+		{"s3://bucket/data", "a b/c%20d.h5", "s3://bucket/data/a b/c%20d.h5"},
+		{"S3://bucket/", "?.h5", "S3://bucket/?.h5"},
+	} {
+		require.Equal(t, x.want, urlfile.Join(x.dir, x.rel))
+	}
+}
+
+func TestBase(t *testing.T) {
+	for s, want := range map[string]string{
+		"https://example.com/data/a%20b.h5?secret": "a b.h5",
+		"https://example.com/100%.h5":              "100%.h5",
+		"s3://bucket/data/a%20b.h5":                "a%20b.h5",
+		"s3://bucket/a b.h5":                       "a b.h5",
+	} {
+		require.Equal(t, want, urlfile.Base(s), s)
+	}
+}

@@ -22,6 +22,7 @@ import (
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/internal/hdf5/h5prefetch"
 	"github.com/hyperslab/hyperslab/internal/hdf5/kerchunk"
+	"github.com/hyperslab/hyperslab/internal/location/urlfile"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/remote"
 )
@@ -136,7 +137,7 @@ func (j *indexJob) into(cmd *cobra.Command, args []string) error {
 				if err != nil {
 					return nil, err
 				}
-				one.url += urlPath(one.url, rel)
+				one.url = urlfile.Join(one.url, filepath.ToSlash(rel))
 			}
 			return nil, one.run(ctx, []string{w.Source})
 		},
@@ -160,14 +161,6 @@ func (j *indexJob) checkDirectory() error {
 			"without a user, query or fragment", remote.Redact(j.url))
 	}
 	return nil
-}
-
-// urlPath returns the path of a file in the URL of its directory. Names of S3 are not escaped.
-func urlPath(dir, rel string) string {
-	if rel = filepath.ToSlash(rel); strings.HasPrefix(dir, "s3:") {
-		return rel
-	}
-	return (&url.URL{Path: rel}).EscapedPath()
 }
 
 // check checks the combination of flags.
