@@ -121,7 +121,7 @@ func testWorkers(t *testing.T, f Factory) {
 	const processors, allowed, others = 32, 2, 8 // others: of the runtime and earlier tests
 	before := runtime.GOMAXPROCS(processors)
 	defer func() {
-		runtime.GC() // Go 1.26 loses the cleanups that are queued on a processor it removes during a sweep
+		runtime.GC() // see docs/known-issues.md, "Cleanups of Go 1.26"
 		runtime.GOMAXPROCS(before)
 	}()
 	b, w, data := f.long(t)
