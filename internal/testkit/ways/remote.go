@@ -3,6 +3,7 @@
 package ways
 
 import (
+	"archive/zip"
 	"context"
 	"errors"
 	"fmt"
@@ -24,8 +25,10 @@ import (
 func (s *Set) Site(t testing.TB) *httptest.Server {
 	t.Helper()
 	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		// The prefix makes the URLs of the ways with an index differ from those without one.
-		r.URL.Path = strings.TrimPrefix(r.URL.Path, "/indexed")
+		// The prefixes make the URLs of the ways with indexes differ from those without them.
+		for _, prefix := range []string{"/indexed", "/archived"} {
+			r.URL.Path = strings.TrimPrefix(r.URL.Path, prefix)
+		}
 		file, err := os.Open(filepath.Join(s.Dir, filepath.FromSlash(path.Clean("/"+r.URL.Path))))
 		if err != nil {
 			http.NotFound(w, r)
@@ -44,8 +47,8 @@ func (s *Set) Site(t testing.TB) *httptest.Server {
 	return site
 }
 
-// Remote returns the ways that read URLs: over HTTP with and without an index file, trusted and
-// untrusted, alone and in a tree, and from S3. swap replaces remote.DefaultClient, which only tests
+// Remote returns the ways that read URLs: over HTTP with and without an index file, and with an
+// archive of indexes, trusted and untrusted, alone and in a tree, and from S3. swap replaces remote.DefaultClient, which only tests
 // may do, and returns the previous client.
 func Remote(t testing.TB, s *Set, swap func(*remote.Client) *remote.Client) (out []Way) {
 	t.Helper()
@@ -56,7 +59,15 @@ func Remote(t testing.TB, s *Set, swap func(*remote.Client) *remote.Client) (out
 		client.CloseIdle()
 		swap(before)
 	})
-	indexes, err := s.indexes(context.Background(), t.TempDir(), site.URL+"/indexed/", swap)
+	dir := t.TempDir()
+	indexes, err := s.indexes(context.Background(), dir, site.URL+"/indexed/", swap)
+	archive := filepath.Join(dir, "all.index")
+	if err == nil {
+		err = archiveIndexes(archive, indexes)
+	}
+	if err == nil {
+		err = client.UseIndex(archive, site.URL+"/archived/")
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,6 +108,7 @@ func Remote(t testing.TB, s *Set, swap func(*remote.Client) *remote.Client) (out
 		atURL("URL tree", site.URL+"/", nil, true),
 		atURL("URL tree+worker", site.URL+"/", worker, true),
 		indexed,
+		atURL("URL+archive", site.URL+"/archived/", nil, false),
 		atURL("S3", "s3://data/", nil, false),
 	} {
 		out = append(out, o.ways()...)
@@ -157,6 +169,29 @@ func (s *Set) indexes(ctx context.Context, dir, base string, swap func(*remote.C
 		out[f] = file
 	}
 	return out, nil
+}
+
+// archiveIndexes writes an archive of index files, as hyperslab index DIR.
+func archiveIndexes(path string, indexes map[*File]string) error {
+	out, err := os.Create(path)
+	if err != nil {
+		return err
+	}
+	z := zip.NewWriter(out)
+	for f, index := range indexes {
+		b, err := os.ReadFile(index)
+		if err != nil {
+			return errors.Join(err, out.Close())
+		}
+		w, err := z.CreateHeader(&zip.FileHeader{Name: f.Name, Method: zip.Store})
+		if err == nil {
+			_, err = w.Write(b)
+		}
+		if err != nil {
+			return errors.Join(err, out.Close())
+		}
+	}
+	return errors.Join(z.Close(), out.Close())
 }
 
 // readMetadata opens each array of a file and lists its chunks.
