@@ -73,7 +73,7 @@ func (c *Client) useArchive(f *os.File, size int64, url string) error {
 // it is escaped, because an archive contains the names of files.
 func memberKey(url string) string {
 	u, err := neturl.Parse(url)
-	if err != nil || u.Scheme == "s3" { // the names of objects are not escaped
+	if err != nil {
 		file, _, _ := strings.Cut(url, "?")
 		return file
 	}

@@ -9,6 +9,8 @@ import (
 	"path"
 	"strings"
 	"time"
+
+	"github.com/hyperslab/hyperslab/internal/location/urlfile"
 )
 
 // FS returns the objects below a URL as a file system, for example a sparse frame. A file is opened
@@ -43,7 +45,7 @@ func (f *fileSystem) Open(name string) (fs.File, error) {
 	if !fs.ValidPath(name) || name == "." {
 		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrInvalid}
 	}
-	o, err := f.c.open(f.ctx, f.base+"/"+escape(name), false, f.base)
+	o, err := f.c.open(f.ctx, urlfile.Join(f.base, name), false, f.base)
 	if err != nil {
 		return nil, err
 	}
@@ -69,11 +71,6 @@ func (f *fileSystem) Stat(name string) (fs.FileInfo, error) {
 // ReadDir returns fs.ErrNotExist, because HTTP has no directories.
 func (f *fileSystem) ReadDir(name string) ([]fs.DirEntry, error) {
 	return nil, &fs.PathError{Op: "list", Path: name, Err: fs.ErrNotExist}
-}
-
-// escape escapes the characters of a name that have a meaning in a URL.
-func escape(name string) string {
-	return strings.NewReplacer("%", "%25", "?", "%3F", "#", "%23", " ", "%20").Replace(name)
 }
 
 // file is an object as an fs.File. Only one goroutine may use Read.

@@ -257,12 +257,8 @@ func (f *Frame) need(i int64, data int) int64 {
 // contextBlocks is the number of blocks for which C-Blosc2 allocates memory in a context.
 const contextBlocks = 4
 
-// stored returns the maximum size of stored chunk i, for a chunk that a library wrote. It is 0 for
-// a chunk that exists only in the index.
+// stored returns the maximum size of stored chunk i, for a chunk that a library wrote.
 func (f *Frame) stored(i int64) int {
-	if f.offsets[i].IsSpecial() {
-		return 0
-	}
 	n := f.chunkLen(i) + chunk.ExtendedHeaderSize
 	if f.space != nil {
 		n = min(n, int(f.space[i]))

@@ -7,8 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/url"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/hyperslab/hyperslab/internal/errs"
 	"github.com/hyperslab/hyperslab/internal/files/atomicfile"
@@ -115,16 +117,30 @@ func (p *pool) location(file string) (string, error) {
 		if urlfile.IsURL(file) {
 			base = urlfile.Base(file)
 		}
-		return urlfile.Join(p.url, base), nil
+		if base == "" {
+			return "", fmt.Errorf("%w: %s: want a URL that ends in the name of a file", ndarray.ErrParam, urlfile.Redact(file))
+		}
+		return forReaders(urlfile.Join(p.url, base)), nil
 	case p.url != "":
-		return p.url, nil
+		return forReaders(p.url), nil
 	case !urlfile.IsURL(file):
 		return filepath.Abs(file)
 	case urlfile.Redact(file) != file:
 		return "", fmt.Errorf("%w: %s: the query of the URL may be secret, and the references would contain it", ndarray.ErrParam,
 			urlfile.Redact(file))
 	}
-	return file, nil
+	return forReaders(file), nil
+}
+
+// forReaders returns a URL as fsspec reads it: with the scheme in lower case. A key of S3 is not
+// escaped.
+func forReaders(at string) string {
+	scheme, rest, _ := strings.Cut(at, "://")
+	scheme = strings.ToLower(scheme)
+	if raw, err := url.PathUnescape(rest); err == nil && scheme == "s3" {
+		rest = raw
+	}
+	return scheme + "://" + rest
 }
 
 // openSource opens a file and lists its objects.

@@ -352,6 +352,28 @@ func year(t *testing.T, dir, name string, times []float64, change func(file stri
 	return file
 }
 
+// TestWriteFiles_url checks the locations for readers of fsspec, which take the keys of S3 as they
+// are.
+func TestWriteFiles_url(t *testing.T) {
+	dir := t.TempDir()
+	first, second := year(t, dir, "a b.nc", []float64{0, 1, 2}, nil), year(t, dir, "c%20d.nc", []float64{3, 4}, nil)
+	for at, want := range map[string][2]string{
+		"https://example.com/x%20y/": {"https://example.com/x%20y/a%20b.nc", "https://example.com/x%20y/c%2520d.nc"},
+		"S3://bucket/x%20y":          {"s3://bucket/x y/a b.nc", "s3://bucket/x y/c%20d.nc"},
+	} {
+		name := filepath.Join(t.TempDir(), "x.json")
+		_, err := kerchunk.WriteFiles(t.Context(), name, []string{first, second},
+			kerchunk.FileOptions{Options: kerchunk.Options{Format: kerchunk.JSON, Combine: "time"}, URL: at})
+		require.NoError(t, err)
+		text, err := os.ReadFile(name)
+		require.NoError(t, err)
+		var doc document
+		require.NoError(t, json.Unmarshal(text, &doc))
+		require.Contains(t, string(doc.Refs["v/2.0"]), want[0])
+		require.Contains(t, string(doc.Refs["v/3.0"]), want[1])
+	}
+}
+
 func TestWriteFiles_combine(t *testing.T) {
 	dir := t.TempDir()
 	first, second := year(t, dir, "a.nc", []float64{0, 1, 2}, nil), year(t, dir, "b.nc", []float64{3, 4}, nil)

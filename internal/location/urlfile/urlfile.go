@@ -121,24 +121,30 @@ func IsURL(s string) bool {
 }
 
 // Join returns the URL of a file in the directory at the URL dir. rel is its path in the directory,
-// with slashes. It is escaped, except in S3, whose URLs contain the keys as they are.
+// with slashes and not escaped. In S3 only characters with a meaning in URLs are escaped, because
+// users write keys as they are.
 func Join(dir, rel string) string {
-	if !isS3(dir) {
+	if len(dir) >= 3 && strings.EqualFold(dir[:3], "s3:") {
+		rel = strings.NewReplacer("%", "%25", "?", "%3F", "#", "%23").Replace(rel)
+	} else {
 		rel = (&neturl.URL{Path: "/" + rel}).EscapedPath()[1:]
 	}
 	return strings.TrimSuffix(dir, "/") + "/" + rel
 }
 
-// Base returns the last element of the path of a URL, as a name of a file: not escaped.
+// Base returns the last element of the path of a URL, not escaped. It is "" if the URL has none.
 func Base(s string) string {
-	name, _, _ := strings.Cut(path.Base(Redact(s)), "?")
-	if raw, err := neturl.PathUnescape(name); err == nil && !isS3(s) {
-		return raw
+	u, err := neturl.Parse(s)
+	if err != nil {
+		return ""
 	}
-	return name
+	switch name := path.Base(u.Path); name {
+	case ".", "..", "/":
+		return ""
+	default:
+		return name
+	}
 }
-
-func isS3(s string) bool { return len(s) >= 3 && strings.EqualFold(s[:3], "s3:") }
 
 // Redact returns s for messages: without credentials, query and fragment, each replaced by "...".
 // Queries of presigned URLs contain credentials. A string that is not a URL is returned unchanged.

@@ -3,6 +3,7 @@ package urlfile_test
 import (
 	"context"
 	"errors"
+	"path"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -34,19 +35,24 @@ func TestJoin(t *testing.T) {
 	for _, x := range []struct{ dir, rel, want string }{
 		{"https://example.com/data/", "a b/c%20d.h5", "https://example.com/data/a%20b/c%2520d.h5"},
 		{"https://example.com/data", "x:y?#.h5", "https://example.com/data/x:y%3F%23.h5"},
-		{"s3://bucket/data", "a b/c%20d.h5", "s3://bucket/data/a b/c%20d.h5"},
-		{"S3://bucket/", "?.h5", "S3://bucket/?.h5"},
+		{"s3://bucket/data", "a b/c%20d.h5", "s3://bucket/data/a b/c%2520d.h5"},
+		{"S3://bucket/", "?#.h5", "S3://bucket/%3F%23.h5"},
 	} {
-		require.Equal(t, x.want, urlfile.Join(x.dir, x.rel))
+		got := urlfile.Join(x.dir, x.rel)
+		require.Equal(t, x.want, got)
+		require.Equal(t, path.Base(x.rel), urlfile.Base(got))
 	}
 }
 
 func TestBase(t *testing.T) {
 	for s, want := range map[string]string{
-		"https://example.com/data/a%20b.h5?secret": "a b.h5",
-		"https://example.com/100%.h5":              "100%.h5",
-		"s3://bucket/data/a%20b.h5":                "a%20b.h5",
-		"s3://bucket/a b.h5":                       "a b.h5",
+		"https://example.com/data/a%20b.h5?x=:/y#z": "a b.h5",
+		"https://example.com/..%2Fb":                "b",
+		"https://example.com/data/%2e%2e":           "",
+		"https://example.com/100%.h5":               "",
+		"https://example.com":                       "",
+		"s3://bucket/data/a%20b.h5":                 "a b.h5",
+		"s3://bucket/a b.h5":                        "a b.h5",
 	} {
 		require.Equal(t, want, urlfile.Base(s), s)
 	}

@@ -48,8 +48,8 @@ func (s *Set) Site(t testing.TB) *httptest.Server {
 }
 
 // Remote returns the ways that read URLs: over HTTP with and without an index file, and with an
-// archive of indexes, trusted and untrusted, alone and in a tree, and from S3. swap replaces remote.DefaultClient, which only tests
-// may do, and returns the previous client.
+// archive of indexes, trusted and untrusted, alone and in a tree, and from S3. swap replaces
+// remote.DefaultClient, which only tests may do, and returns the previous client.
 func Remote(t testing.TB, s *Set, swap func(*remote.Client) *remote.Client) (out []Way) {
 	t.Helper()
 	site := s.Site(t)

@@ -117,7 +117,8 @@ func TestRun_index_leftOut(t *testing.T) {
 	require.Equal(t, "lzf (32000)", doc.LeftOut[0].Filter)
 	_, stderr, code = index("--exclude", "old")
 	require.Zero(t, code, stderr)
-	for _, args := range [][]string{{"--combine", "depth"}, {"--exclude", "["}, {"--combine", "y", "--into", dir}} {
+	for _, args := range [][]string{{"--combine", "depth"}, {"--exclude", "["}, {"--combine", "y", "--into", dir},
+		{"--combine", "y", "--url", "https://user:secret@example.com/x/"}, {"--combine", "y", "--url", "https://example.com/x?secret"}} {
 		_, stderr, code = index(args...)
 		require.Equal(t, 2, code, stderr)
 	}

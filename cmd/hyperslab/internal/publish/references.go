@@ -5,6 +5,7 @@ package publish
 import (
 	"context"
 	"errors"
+	"strings"
 
 	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/shell"
 	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/term"
@@ -16,6 +17,12 @@ import (
 func (j *indexJob) references(ctx context.Context, files []string) error {
 	if err := shell.OneOf("--kerchunk", j.kerchunk, string(kerchunk.JSON), string(kerchunk.Parquet)); err != nil {
 		return err
+	}
+	if j.combine != "" && j.url != "" {
+		j.url = strings.TrimSuffix(j.url, "/") + "/"
+		if err := j.checkDirectory(); err != nil {
+			return err
+		}
 	}
 	for _, file := range files {
 		if j.url == "" && remote.Redact(file) != file {
