@@ -302,6 +302,7 @@ func fromStored(offsets []Offset) {
 	}
 }
 
+// memory returns the bytes of entries, in the byte order of the processor.
 func memory(offsets []Offset) []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(offsets))), 8*len(offsets))
 }

@@ -120,7 +120,11 @@ func (p *pool) location(file string) (string, error) {
 		if base == "" {
 			return "", fmt.Errorf("%w: %s: want a URL that ends in the name of a file", ndarray.ErrParam, urlfile.Redact(file))
 		}
-		return forReaders(urlfile.Join(p.url, base)), nil
+		dir := forReaders(p.url)
+		if urlfile.IsURL(dir) && !strings.HasPrefix(dir, "s3:") {
+			return urlfile.Join(dir, base), nil
+		}
+		return strings.TrimSuffix(dir, "/") + "/" + base, nil
 	case p.url != "":
 		return forReaders(p.url), nil
 	case !urlfile.IsURL(file):
@@ -132,10 +136,13 @@ func (p *pool) location(file string) (string, error) {
 	return forReaders(file), nil
 }
 
-// forReaders returns a URL as fsspec reads it: with the scheme in lower case. A key of S3 is not
-// escaped.
+// forReaders returns a location as fsspec reads it: the scheme of a URL in lower case, and a key of
+// S3 that is not escaped.
 func forReaders(at string) string {
-	scheme, rest, _ := strings.Cut(at, "://")
+	scheme, rest, found := strings.Cut(at, "://")
+	if !found {
+		return at
+	}
 	scheme = strings.ToLower(scheme)
 	if raw, err := url.PathUnescape(rest); err == nil && scheme == "s3" {
 		rest = raw

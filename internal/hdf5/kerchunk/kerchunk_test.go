@@ -86,9 +86,15 @@ func (d *document) bytes(t *testing.T, key string) []byte {
 // refer writes references in JSON and reads them.
 func refer(t *testing.T, o kerchunk.Options, files ...string) (document, kerchunk.Stats) {
 	t.Helper()
+	return referAt(t, "", o, files...)
+}
+
+// referAt is refer with FileOptions.URL.
+func referAt(t *testing.T, at string, o kerchunk.Options, files ...string) (document, kerchunk.Stats) {
+	t.Helper()
 	name := filepath.Join(t.TempDir(), "x.json")
 	o.Format = kerchunk.JSON
-	stats, err := kerchunk.WriteFiles(t.Context(), name, files, kerchunk.FileOptions{Options: o})
+	stats, err := kerchunk.WriteFiles(t.Context(), name, files, kerchunk.FileOptions{Options: o, URL: at})
 	require.NoError(t, err)
 	text, err := os.ReadFile(name)
 	require.NoError(t, err)
@@ -352,25 +358,29 @@ func year(t *testing.T, dir, name string, times []float64, change func(file stri
 	return file
 }
 
-// TestWriteFiles_url checks the locations for readers of fsspec, which take the keys of S3 as they
-// are.
+// TestWriteFiles_url checks the locations for readers of fsspec, which escape names only in HTTP.
 func TestWriteFiles_url(t *testing.T) {
 	dir := t.TempDir()
 	first, second := year(t, dir, "a b.nc", []float64{0, 1, 2}, nil), year(t, dir, "c%20d.nc", []float64{3, 4}, nil)
 	for at, want := range map[string][2]string{
 		"https://example.com/x%20y/": {"https://example.com/x%20y/a%20b.nc", "https://example.com/x%20y/c%2520d.nc"},
 		"S3://bucket/x%20y":          {"s3://bucket/x y/a b.nc", "s3://bucket/x y/c%20d.nc"},
+		"gs://bucket/x%20y/":         {"gs://bucket/x%20y/a b.nc", "gs://bucket/x%20y/c%20d.nc"},
+		"/x%20y/Z":                   {"/x%20y/Z/a b.nc", "/x%20y/Z/c%20d.nc"},
 	} {
-		name := filepath.Join(t.TempDir(), "x.json")
-		_, err := kerchunk.WriteFiles(t.Context(), name, []string{first, second},
-			kerchunk.FileOptions{Options: kerchunk.Options{Format: kerchunk.JSON, Combine: "time"}, URL: at})
-		require.NoError(t, err)
-		text, err := os.ReadFile(name)
-		require.NoError(t, err)
-		var doc document
-		require.NoError(t, json.Unmarshal(text, &doc))
-		require.Contains(t, string(doc.Refs["v/2.0"]), want[0])
-		require.Contains(t, string(doc.Refs["v/3.0"]), want[1])
+		doc, _ := referAt(t, at, kerchunk.Options{Combine: "time"}, first, second)
+		require.Contains(t, string(doc.Refs["v/2.0"]), `"`+want[0]+`"`)
+		require.Contains(t, string(doc.Refs["v/3.0"]), `"`+want[1]+`"`)
+	}
+	for at, want := range map[string]string{
+		"https://example.com/x%20y.nc": "https://example.com/x%20y.nc",
+		"s3://bucket/x%20y.nc":         "s3://bucket/x y.nc",
+		"/X/y.nc":                      "/X/y.nc",
+	} {
+		for _, combine := range []string{"", "time"} {
+			doc, _ := referAt(t, at, kerchunk.Options{Combine: combine}, first)
+			require.Contains(t, string(doc.Refs["v/2.0"]), `"`+want+`"`)
+		}
 	}
 }
 

@@ -4,6 +4,7 @@ package ways
 
 import (
 	"archive/zip"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -173,25 +174,25 @@ func (s *Set) indexes(ctx context.Context, dir, base string, swap func(*remote.C
 
 // archiveIndexes writes an archive of index files, as hyperslab index DIR.
 func archiveIndexes(path string, indexes map[*File]string) error {
-	out, err := os.Create(path)
-	if err != nil {
-		return err
-	}
-	z := zip.NewWriter(out)
+	var out bytes.Buffer
+	z := zip.NewWriter(&out)
 	for f, index := range indexes {
 		b, err := os.ReadFile(index)
 		if err != nil {
-			return errors.Join(err, out.Close())
+			return err
 		}
 		w, err := z.CreateHeader(&zip.FileHeader{Name: f.Name, Method: zip.Store})
-		if err == nil {
-			_, err = w.Write(b)
-		}
 		if err != nil {
-			return errors.Join(err, out.Close())
+			return err
+		}
+		if _, err := w.Write(b); err != nil {
+			return err
 		}
 	}
-	return errors.Join(z.Close(), out.Close())
+	if err := z.Close(); err != nil {
+		return err
+	}
+	return os.WriteFile(path, out.Bytes(), 0o666)
 }
 
 // readMetadata opens each array of a file and lists its chunks.

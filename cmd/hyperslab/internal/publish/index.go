@@ -117,7 +117,7 @@ func (j *indexJob) into(cmd *cobra.Command, args []string) error {
 	case remote.IsURL(j.batch.Into):
 		return shell.Usagef("--into %s: want a directory of this machine", remote.Redact(j.batch.Into))
 	}
-	if err := j.checkDirectory(); err != nil {
+	if err := checkDirectory(j.url); err != nil {
 		return err
 	}
 	ext := ".index"
@@ -150,15 +150,15 @@ func (j *indexJob) into(cmd *cobra.Command, args []string) error {
 	}, func(*shell.Outcome) any { return nil })
 }
 
-// checkDirectory checks --url of many files. It is written to the indexes, and paths follow it.
-func (j *indexJob) checkDirectory() error {
-	if j.url == "" {
+// checkDirectory checks --url of many files. It is written to the output, and paths follow it.
+func checkDirectory(at string) error {
+	if at == "" {
 		return nil
 	}
-	u, err := url.Parse(j.url)
-	if err != nil || !remote.IsURL(j.url) || u.Host == "" || u.User != nil || strings.ContainsAny(j.url, "?#") || !strings.HasSuffix(j.url, "/") {
+	u, err := url.Parse(at)
+	if err != nil || !remote.IsURL(at) || u.Host == "" || u.User != nil || strings.ContainsAny(at, "?#") || !strings.HasSuffix(at, "/") {
 		return shell.Usagef("--url %s: want the http, https or s3 URL of the directory of all files, with a slash at the end and "+
-			"without a user, query or fragment", remote.Redact(j.url))
+			"without a user, query or fragment", remote.Redact(at))
 	}
 	return nil
 }
@@ -233,7 +233,7 @@ func (j *indexJob) directory(cmd *cobra.Command, dir string) error {
 	if cmd.Flags().Changed("keep-going") {
 		return shell.Usagef("--keep-going requires --into DIR: the index of a directory is of all its files")
 	}
-	if err := errors.Join(j.checkOutput(dir), j.checkDirectory()); err != nil {
+	if err := errors.Join(j.checkOutput(dir), checkDirectory(j.url)); err != nil {
 		return err
 	}
 	return j.written(cmd.Context(), func(w io.Writer) error { return j.writeArchive(cmd.Context(), w, dir) })

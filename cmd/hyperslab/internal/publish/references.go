@@ -19,8 +19,7 @@ func (j *indexJob) references(ctx context.Context, files []string) error {
 		return err
 	}
 	if j.combine != "" && j.url != "" {
-		j.url = strings.TrimSuffix(j.url, "/") + "/"
-		if err := j.checkDirectory(); err != nil {
+		if err := checkDirectory(strings.TrimSuffix(j.url, "/") + "/"); err != nil {
 			return err
 		}
 	}
